@@ -1,0 +1,1 @@
+"""The attention operator, behind one door."""

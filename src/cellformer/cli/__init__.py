@@ -1,0 +1,1 @@
+"""Parse and call: the command line."""

@@ -1,0 +1,1 @@
+"""The ground floor: graphs, cell complexes, neighborhoods, the ragged store, batches."""

@@ -1,0 +1,120 @@
+"""Complexes side by side as one complex of torch tensors."""
+
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int8, Int64
+from scipy import sparse
+from torch import Tensor
+
+from cellformer.complexes.cell_complex import Boundary, CellComplex
+from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.complexes.neighborhoods import Bounded, Matrix
+from cellformer.complexes.ragged import RaggedComplexes, RaggedRank
+
+
+@dataclass(frozen=True, eq=False)
+class CellBatch:
+    """The disjoint union of some complexes: rank after rank, in each rank complex after complex.
+
+    Each rank has its own offsets; a complex that lacks a rank owns no rows there.
+    """
+
+    offsets: tuple[Int64[Tensor, " complex_plus_1"], ...]  # one per rank
+    boundaries: tuple[Boundary, ...]  # B_1 ... B_n of the union, on the CPU
+    discrete: tuple[Int64[Tensor, "_ _"], ...]  # one per rank, (cells_k, discrete_k)
+    continuous: tuple[Float[Tensor, "_ _"], ...]  # one per rank, (cells_k, continuous_k)
+    encodings: tuple[Float[Tensor, "_ encoding"], ...]  # one per rank, (cells_k, encoding)
+    encoding_signs: Int8[Tensor, " encoding"]
+    targets: Float32[Tensor, "complex target"] | None = None
+    _neighborhoods: dict[Hashable, Neighborhood] = field(default_factory=dict, repr=False)
+
+    @property
+    def num_complexes(self) -> int:
+        """The number of complexes."""
+        return len(self.offsets[0]) - 1
+
+    @property
+    def dim(self) -> int:
+        """The highest rank of any complex."""
+        return len(self.boundaries)
+
+    @property
+    def num_cells(self) -> tuple[int, ...]:
+        """The number of cells of each rank, all complexes together."""
+        return tuple(len(rows) for rows in self.encodings)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors lie."""
+        return self.encoding_signs.device
+
+    def boundary(self, rank: int) -> Boundary:
+        """``B_rank`` of the union, without entries outside 1 ... dim."""
+        if 1 <= rank <= self.dim:
+            return self.boundaries[rank - 1]
+        cells = self.num_cells
+        shape = (
+            cells[rank - 1] if 1 <= rank <= self.dim + 1 else 0,
+            cells[rank] if 0 <= rank <= self.dim else 0,
+        )
+        return sparse.csc_array(shape, dtype=np.int8)
+
+    def complex_of(self, rank: int) -> Int64[Tensor, " cell"]:
+        """The number of the complex that each cell of a rank belongs to."""
+        numbers = torch.arange(self.num_complexes, device=self.device)
+        return numbers.repeat_interleave(
+            self.offsets[rank].diff(), output_size=self.num_cells[rank]
+        )
+
+    def neighborhood(self, key: Hashable, make: Callable[[Bounded], Matrix]) -> Neighborhood:
+        """``make(self)`` on this batch's device, made once and kept under ``key``."""
+        if key not in self._neighborhoods:
+            self._neighborhoods[key] = Neighborhood.from_matrix(make(self)).to(self.device)
+        return self._neighborhoods[key]
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same batch on another device."""
+        return replace(
+            self,
+            offsets=tuple(t.to(device) for t in self.offsets),
+            discrete=tuple(t.to(device) for t in self.discrete),
+            continuous=tuple(t.to(device) for t in self.continuous),
+            encodings=tuple(t.to(device) for t in self.encodings),
+            encoding_signs=self.encoding_signs.to(device),
+            targets=None if self.targets is None else self.targets.to(device),
+            _neighborhoods={k: n.to(device) for k, n in self._neighborhoods.items()},
+        )
+
+    @classmethod
+    def from_ragged(cls, ragged: RaggedComplexes) -> Self:
+        """All complexes of a collection as one batch (choose some with `RaggedComplexes.take`)."""
+        ranks = ragged.ranks
+        return cls(
+            tuple(torch.from_numpy(np.ascontiguousarray(rank.offsets)) for rank in ranks),
+            tuple(_union(below, above) for below, above in itertools.pairwise(ranks)),
+            tuple(torch.from_numpy(rank.discrete.astype(np.int64)) for rank in ranks),
+            tuple(torch.from_numpy(np.array(rank.continuous)) for rank in ranks),
+            tuple(torch.from_numpy(np.array(rank.encodings)) for rank in ranks),
+            torch.from_numpy(np.array(ragged.encoding_signs)),
+            None if ragged.targets is None else torch.from_numpy(np.array(ragged.targets)),
+        )
+
+
+def collate(complexes: Sequence[CellComplex]) -> CellBatch:
+    """One batch of complexes that carry the same kinds of features and encodings."""
+    return CellBatch.from_ragged(RaggedComplexes.from_complexes(complexes))
+
+
+def _union(below: RaggedRank, above: RaggedRank) -> Boundary:
+    """The block-diagonal boundary from the cells of one rank to the rank below."""
+    faces_per_complex = np.diff(above.face_offsets[above.offsets])
+    shift = np.repeat(below.offsets[:-1], faces_per_complex)
+    return sparse.csc_array(
+        (above.signs, (above.faces + shift).astype(np.int32), above.face_offsets.astype(np.int32)),
+        shape=(len(below.encodings), len(above.encodings)),
+    )

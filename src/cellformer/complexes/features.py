@@ -1,0 +1,66 @@
+"""The features of an ordered set of cells."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from jaxtyping import Float32, Int64
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What is known of each of ``cell`` cells, row i belonging to cell i.
+
+    A discrete column holds category numbers (0, 1, ...), to be embedded; a continuous column
+    holds measured values. Either kind may have no columns.
+    """
+
+    discrete: Int64[np.ndarray, "cell discrete"]
+    continuous: Float32[np.ndarray, "cell continuous"]
+
+    def __len__(self) -> int:
+        return len(self.discrete)
+
+    @classmethod
+    def empty(cls, num_cells: int) -> Self:
+        """Features without columns."""
+        return cls(np.zeros((num_cells, 0), np.int64), np.zeros((num_cells, 0), np.float32))
+
+    @classmethod
+    def of(cls, values: "ArrayLike | Features | None", num_cells: int, what: str) -> "Features":
+        """Integers and booleans become discrete columns, floating-point numbers continuous ones.
+
+        ``values`` has shape (num_cells,) or (num_cells, columns); ``what`` names it in errors.
+        Raises ValueError if rows are missing, a category is negative, or a value is not finite.
+        """
+        if values is None:
+            return cls.empty(num_cells)
+        if isinstance(values, Features):
+            features = values
+        else:
+            array = np.asarray(values)
+            if array.ndim == 1:
+                array = array[:, None]
+            if array.ndim != 2:
+                raise ValueError(f"{what} must have one row per cell, got shape {array.shape}")
+            features = cls._of_array(array, what)
+        if len(features) != num_cells:
+            raise ValueError(f"{what} has {len(features)} rows for {num_cells} cells")
+        return features
+
+    @classmethod
+    def _of_array(cls, array: NDArray[np.generic], what: str) -> Self:
+        none = cls.empty(len(array))
+        if array.dtype.kind in "bui":
+            if array.size and array.min() < 0:
+                raise ValueError(f"{what} has a negative category ({array.min()})")
+            return cls(array.astype(np.int64), none.continuous)
+        if array.dtype.kind == "f":
+            bad = ~np.isfinite(array)
+            if bad.any():
+                raise ValueError(
+                    f"{what} has a value that is not finite in row {bad.nonzero()[0][0]}"
+                )
+            return cls(none.discrete, array.astype(np.float32))
+        raise ValueError(f"{what} must be numbers, got {array.dtype}")

@@ -1,0 +1,97 @@
+"""A simple undirected graph with features: what a lifting starts from."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from jaxtyping import Float64, Int64
+from numpy.typing import ArrayLike
+
+from cellformer.complexes.features import Features
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph whose edges run from the lower to the higher vertex number.
+
+    Edge i of the graph becomes the 1-cell i of every complex made from it.
+    """
+
+    num_vertices: int
+    edges: Int64[np.ndarray, "edge 2"]  # low < high, no row twice
+    vertex_features: Features
+    edge_features: Features
+    positions: Float64[np.ndarray, "vertex space"] | None = None  # for drawing and geometry
+    name: str = ""
+    dropped_loops: int = 0
+    dropped_parallel: int = 0
+
+    @property
+    def num_edges(self) -> int:
+        """The number of edges kept."""
+        return len(self.edges)
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: ArrayLike,
+        num_vertices: int | None = None,
+        vertex_features: ArrayLike | Features | None = None,
+        edge_features: ArrayLike | Features | None = None,
+        positions: ArrayLike | None = None,
+        name: str = "",
+    ) -> Self:
+        """Makes a graph of rows (vertex, vertex), in any direction.
+
+        Self-loops are dropped, and of parallel edges the first is kept with its features; both
+        are counted. Without ``num_vertices`` the highest number in ``edges`` decides. Integer
+        features are categories, floating-point features are values.
+
+        Raises ValueError if a vertex number is out of range or rows are missing somewhere.
+        """
+        where = f"graph {name!r}" if name else "graph"
+        pairs = np.asarray(edges)
+        if pairs.size == 0:
+            pairs = np.zeros((0, 2), np.int64)
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "ui":
+            raise ValueError(
+                f"{where}: edges must be rows of two vertex numbers, got an array of "
+                f"shape {pairs.shape} and type {pairs.dtype}"
+            )
+        pairs = pairs.astype(np.int64)
+        count = int(pairs.max(initial=-1)) + 1 if num_vertices is None else num_vertices
+        if count < 0:
+            raise ValueError(f"{where}: num_vertices is negative ({count})")
+        out_of_range = (pairs < 0) | (pairs >= count)
+        if out_of_range.any():
+            row = int(out_of_range.any(axis=1).argmax())
+            raise ValueError(
+                f"{where}: edge {row} {tuple(pairs[row].tolist())} names a vertex "
+                f"outside 0..{count - 1}"
+            )
+        all_edge_features = Features.of(edge_features, len(pairs), f"{where}: edge_features")
+        pairs.sort(axis=1)
+        proper = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
+        keys = pairs[proper, 0] * count + pairs[proper, 1]
+        kept = proper[np.sort(np.unique(keys, return_index=True)[1])]
+        return cls(
+            count,
+            pairs[kept],
+            Features.of(vertex_features, count, f"{where}: vertex_features"),
+            Features(all_edge_features.discrete[kept], all_edge_features.continuous[kept]),
+            None if positions is None else np.asarray(positions, np.float64),
+            name,
+            dropped_loops=len(pairs) - len(proper),
+            dropped_parallel=len(proper) - len(kept),
+        )
+
+    @classmethod
+    def from_smiles(cls, smiles: str, name: str = "") -> Self:
+        """The heavy atoms and bonds of a molecule, with OGB's nine atom and three bond features.
+
+        Raises ValueError with RDKit's reason if the SMILES is not a valid molecule.
+        """
+        from cellformer.complexes.smiles import atoms_and_bonds  # RDKit is slow to import
+
+        atoms, bonds, bond_features = atoms_and_bonds(smiles)
+        return cls.from_edges(bonds, len(atoms), atoms, bond_features, name=name or smiles)

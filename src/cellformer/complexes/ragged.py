@@ -1,0 +1,220 @@
+"""Many complexes as a few flat arrays: what the store memory-maps and what batches are cut from."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from jaxtyping import Float32, Int8, Int32, Int64
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.features import Features
+
+
+@dataclass(frozen=True, eq=False)
+class RaggedRank:
+    """The cells of one rank of all complexes, one complex after the other."""
+
+    offsets: Int64[np.ndarray, " complex_plus_1"]  # complex i has cells offsets[i]:offsets[i + 1]
+    face_offsets: Int64[np.ndarray, " cell_plus_1"]  # cell c has faces face_offsets[c]:...[c + 1]
+    faces: Int32[np.ndarray, " face"]  # numbers of cells of the rank below, local to the complex
+    signs: Int8[np.ndarray, " face"]  # their incidence numbers
+    discrete: Int32[np.ndarray, "cell discrete"]
+    continuous: Float32[np.ndarray, "cell continuous"]
+    encodings: Float32[np.ndarray, "cell encoding"]
+
+    ARRAYS = ("offsets", "face_offsets", "faces", "signs", "discrete", "continuous", "encodings")
+
+    def take(self, complexes: Int64[np.ndarray, " chosen"]) -> Self:
+        """The same of some complexes, in this order; no Python loop over complexes or cells."""
+        cells, offsets = ranges(self.offsets[complexes], self.offsets[complexes + 1])
+        entries, face_offsets = ranges(self.face_offsets[cells], self.face_offsets[cells + 1])
+        return type(self)(
+            offsets,
+            face_offsets,
+            self.faces[entries],
+            self.signs[entries],
+            self.discrete[cells],
+            self.continuous[cells],
+            self.encodings[cells],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RaggedComplexes:
+    """An ordered collection of complexes; a complex without cells of a rank owns none there."""
+
+    ranks: tuple[RaggedRank, ...]  # one per rank 0 ... highest of any complex
+    encoding_signs: Int8[np.ndarray, " encoding"]  # as in `CellComplex`
+    targets: Float32[np.ndarray, "complex target"] | None = None  # NaN where a value is missing
+
+    def __len__(self) -> int:
+        return len(self.ranks[0].offsets) - 1
+
+    @property
+    def num_cells(self) -> Int64[np.ndarray, "complex rank"]:
+        """The number of cells of each complex and rank."""
+        return np.stack([np.diff(rank.offsets) for rank in self.ranks], axis=1)
+
+    def take(self, complexes: NDArray[np.integer] | Sequence[int]) -> Self:
+        """Some of the complexes, in the given order."""
+        chosen = np.asarray(complexes, dtype=np.int64)
+        return type(self)(
+            tuple(rank.take(chosen) for rank in self.ranks),
+            self.encoding_signs,
+            None if self.targets is None else self.targets[chosen],
+        )
+
+    def __getitem__(self, index: int) -> CellComplex:
+        """One complex, with all declared ranks."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"complex {index} of {len(self)}")
+        one = self.take([index % len(self)])
+        boundaries = tuple(
+            sparse.csc_array(
+                (above.signs, above.faces, above.face_offsets.astype(np.int32)),
+                shape=(len(below.discrete), len(above.discrete)),
+            )
+            for below, above in itertools.pairwise(one.ranks)
+        )
+        features = tuple(
+            Features(rank.discrete.astype(np.int64), rank.continuous) for rank in one.ranks
+        )
+        return CellComplex(
+            len(one.ranks[0].discrete),
+            boundaries,
+            features,
+            tuple(rank.encodings for rank in one.ranks),
+            self.encoding_signs,
+        )
+
+    @classmethod
+    def from_complexes(
+        cls, complexes: Sequence[CellComplex], targets: NDArray[np.floating] | None = None
+    ) -> Self:
+        """Concatenates complexes; ``targets`` has shape (complexes, targets) or (complexes,).
+
+        Raises ValueError, naming the complex, where feature or encoding columns do not agree.
+        """
+        if not complexes:
+            raise ValueError("at least one complex is needed")
+        for index, cells in enumerate(complexes):
+            if not np.array_equal(cells.encoding_signs, complexes[0].encoding_signs):
+                raise ValueError(
+                    f"complex {index} ({cells.name!r}) carries other encodings than "
+                    "complex 0; encode all complexes alike"
+                )
+        depth = max(cells.dim for cells in complexes)
+        return cls(
+            tuple(_concatenate_rank(complexes, rank) for rank in range(depth + 1)),
+            complexes[0].encoding_signs,
+            _as_targets(targets, len(complexes)),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """One collection after the other."""
+        depth = max(len(part.ranks) for part in parts)
+        padded = [part.to_depth(depth - 1) for part in parts]
+        targets = [part.targets for part in parts if part.targets is not None]
+        return cls(
+            tuple(
+                _concatenate_ragged([part.ranks[rank] for part in padded]) for rank in range(depth)
+            ),
+            parts[0].encoding_signs,
+            np.concatenate(targets) if len(targets) == len(parts) else None,
+        )
+
+    def to_depth(self, dim: int) -> Self:
+        """The same complexes with empty ranks added up to ``dim``."""
+        empty = RaggedRank(
+            np.zeros(len(self) + 1, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.int8),
+            np.zeros((0, 0), np.int32),
+            np.zeros((0, 0), np.float32),
+            np.zeros((0, len(self.encoding_signs)), np.float32),
+        )
+        missing = (empty,) * (dim + 1 - len(self.ranks))
+        return type(self)(self.ranks + missing, self.encoding_signs, self.targets)
+
+
+def ranges(
+    starts: Int64[np.ndarray, " range"], stops: Int64[np.ndarray, " range"]
+) -> tuple[Int64[np.ndarray, " total"], Int64[np.ndarray, " range_plus_1"]]:
+    """All integers of ``starts[i]:stops[i]`` for every i, and the offset at which each i begins."""
+    lengths = stops - starts
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
+
+
+def _as_targets(
+    targets: NDArray[np.floating] | None, count: int
+) -> Float32[np.ndarray, "complex target"] | None:
+    if targets is None:
+        return None
+    rows = np.asarray(targets, np.float32)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if len(rows) != count:
+        raise ValueError(f"targets have {len(rows)} rows for {count} complexes")
+    return rows
+
+
+def _concatenate_rank(complexes: Sequence[CellComplex], rank: int) -> RaggedRank:
+    counts = [cells.num_cells[rank] if rank <= cells.dim else 0 for cells in complexes]
+    present = [cells for cells in complexes if rank <= cells.dim]
+    boundaries = [cells.boundary(rank) for cells in present]
+    _check_columns(complexes, rank)
+    degrees = [
+        np.diff(b.indptr) if rank else np.zeros(c.num_vertices, np.int64)
+        for b, c in zip(boundaries, present, strict=True)
+    ]
+    nonempty = [cells for cells in present if cells.num_cells[rank]] or present[:1]
+    return RaggedRank(
+        _offsets(np.asarray(counts, np.int64)),
+        _offsets(np.concatenate(degrees).astype(np.int64)),
+        np.concatenate([b.indices for b in boundaries]).astype(np.int32),
+        np.concatenate([b.data for b in boundaries]).astype(np.int8),
+        np.concatenate([c.features[rank].discrete for c in nonempty]).astype(np.int32),
+        np.concatenate([c.features[rank].continuous for c in nonempty]),
+        np.concatenate([c.encodings[rank] for c in present]),
+    )
+
+
+def _check_columns(complexes: Sequence[CellComplex], rank: int) -> None:
+    """A complex without cells of the rank may lack the columns; any other must have them."""
+    first: tuple[int, tuple[int, int]] | None = None
+    for index, cells in enumerate(complexes):
+        if rank > cells.dim or not cells.num_cells[rank]:
+            continue
+        features = cells.features[rank]
+        columns = (features.discrete.shape[1], features.continuous.shape[1])
+        if first is None:
+            first = (index, columns)
+        elif columns != first[1]:
+            raise ValueError(
+                f"complex {index} ({cells.name!r}) has {columns} discrete and continuous feature "
+                f"columns at rank {rank}, complex {first[0]} has {first[1]}"
+            )
+
+
+def _concatenate_ragged(parts: Sequence[RaggedRank]) -> RaggedRank:
+    nonempty = [part for part in parts if len(part.discrete)] or parts[:1]
+    return RaggedRank(
+        _offsets(np.concatenate([np.diff(part.offsets) for part in parts])),
+        _offsets(np.concatenate([np.diff(part.face_offsets) for part in parts])),
+        np.concatenate([part.faces for part in parts]),
+        np.concatenate([part.signs for part in parts]),
+        np.concatenate([part.discrete for part in nonempty]),
+        np.concatenate([part.continuous for part in nonempty]),
+        np.concatenate([part.encodings for part in parts]),
+    )
+
+
+def _offsets(counts: Int64[np.ndarray, " item"]) -> Int64[np.ndarray, " item_plus_1"]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

@@ -1,0 +1,1 @@
+"""Positional encodings of the cells of every rank, one file per family."""

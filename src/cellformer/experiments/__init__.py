@@ -1,0 +1,1 @@
+"""Presets, grids and result tables; imports the library, never the reverse."""

@@ -1,0 +1,1 @@
+"""From graphs to cell complexes, one file per lifting."""

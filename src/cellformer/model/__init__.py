@@ -1,0 +1,1 @@
+"""The cellular transformer: diagram, embedding, layers, readout."""
