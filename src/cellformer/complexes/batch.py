@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 import numpy as np
 import torch
@@ -77,7 +76,7 @@ class CellBatch:
             self._neighborhoods[key] = Neighborhood.from_matrix(make(self)).to(self.device)
         return self._neighborhoods[key]
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self, device: torch.device | str) -> "CellBatch":
         """The same batch on another device."""
         return replace(
             self,
@@ -91,11 +90,11 @@ class CellBatch:
         )
 
     @classmethod
-    def from_ragged(cls, ragged: RaggedComplexes) -> Self:
+    def from_ragged(cls, ragged: RaggedComplexes) -> "CellBatch":
         """All complexes of a collection as one batch (choose some with `RaggedComplexes.take`)."""
         ranks = ragged.ranks
         return cls(
-            tuple(torch.from_numpy(np.ascontiguousarray(rank.offsets)) for rank in ranks),
+            tuple(torch.from_numpy(np.array(rank.offsets)) for rank in ranks),
             tuple(_union(below, above) for below, above in itertools.pairwise(ranks)),
             tuple(torch.from_numpy(rank.discrete.astype(np.int64)) for rank in ranks),
             tuple(torch.from_numpy(np.array(rank.continuous)) for rank in ranks),

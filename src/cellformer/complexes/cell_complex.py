@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int8
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from cellformer.complexes.features import Features
+from cellformer.complexes.features import Features, positions_of
 
 Boundary: TypeAlias = sparse.csc_array  # int8 values -1, 0, 1
 
@@ -61,7 +61,7 @@ class CellComplex:
         self,
         encodings: Sequence[Float32[np.ndarray, "_ encoding"]],
         signs: Int8[np.ndarray, " encoding"],
-    ) -> Self:
+    ) -> "CellComplex":
         """The same complex carrying these encodings instead, one array per rank."""
         for rank, (rows, cells) in enumerate(zip(encodings, self.num_cells, strict=True)):
             if rows.shape != (cells, len(signs)):
@@ -79,17 +79,18 @@ class CellComplex:
         features: Sequence[ArrayLike | Features | None] | None = None,
         positions: ArrayLike | None = None,
         name: str = "",
-    ) -> Self:
+    ) -> "CellComplex":
         """Makes a complex from the signed boundaries ``B_1 ... B_n``, dense or scipy sparse.
 
         ``num_vertices`` is needed only when there is no boundary. ``features`` has one entry per
-        rank (see `Features.of`). Raises ValueError if an entry is not -1, 0 or 1, if shapes do
-        not fit together, if an edge has not two ends, or if ``B_{k-1} B_k`` is not zero.
+        rank (see `Features.of`). The given matrices are copied. Raises ValueError if an entry is
+        not -1, 0 or 1, if shapes do not fit together, if an edge has not two ends, or if
+        ``B_{k-1} B_k`` is not zero.
         """
         where = f"complex {name!r}" if name else "complex"
         matrices: list[Boundary] = []
         for rank, given in enumerate(boundaries, start=1):
-            wide = sparse.csc_array(given)
+            wide = sparse.csc_array(given, copy=True)  # tidied in place below
             wide.sum_duplicates()
             wide.eliminate_zeros()
             if not np.isin(wide.data, (-1, 1)).all():
@@ -114,7 +115,7 @@ class CellComplex:
         features: Sequence[ArrayLike | Features | None] | None = None,
         positions: ArrayLike | None = None,
         name: str = "",
-    ) -> Self:
+    ) -> "CellComplex":
         """`from_boundaries` for canonical int8 matrices known to be right, as of a lifting."""
         cells = (num_vertices, *(int(b.shape[1]) for b in boundaries))
         given = [None] * len(cells) if features is None else list(features)
@@ -129,7 +130,7 @@ class CellComplex:
             ),
             tuple(np.zeros((n, 0), np.float32) for n in cells),
             np.zeros(0, np.int8),
-            None if positions is None else np.asarray(positions, np.float64),
+            positions_of(positions, num_vertices, f"complex {name!r}" if name else "complex"),
             name,
         )
 

@@ -1,10 +1,9 @@
 """The features of an ordered set of cells."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32, Float64, Int64
 from numpy.typing import ArrayLike, NDArray
 
 
@@ -23,7 +22,7 @@ class Features:
         return len(self.discrete)
 
     @classmethod
-    def empty(cls, num_cells: int) -> Self:
+    def empty(cls, num_cells: int) -> "Features":
         """Features without columns."""
         return cls(np.zeros((num_cells, 0), np.int64), np.zeros((num_cells, 0), np.float32))
 
@@ -32,7 +31,8 @@ class Features:
         """Integers and booleans become discrete columns, floating-point numbers continuous ones.
 
         ``values`` has shape (num_cells,) or (num_cells, columns); ``what`` names it in errors.
-        Raises ValueError if rows are missing, a category is negative, or a value is not finite.
+        Raises ValueError if rows are missing, a category is outside 0 ... 2^31 - 1 (the ragged
+        store keeps 32 bits), or a value is not finite as a float32.
         """
         if values is None:
             return cls.empty(num_cells)
@@ -45,22 +45,48 @@ class Features:
             if array.ndim != 2:
                 raise ValueError(f"{what} must have one row per cell, got shape {array.shape}")
             features = cls._of_array(array, what)
-        if len(features) != num_cells:
-            raise ValueError(f"{what} has {len(features)} rows for {num_cells} cells")
+        for rows in (features.discrete, features.continuous):
+            if len(rows) != num_cells:
+                raise ValueError(f"{what} has {len(rows)} rows for {num_cells} cells")
         return features
 
     @classmethod
-    def _of_array(cls, array: NDArray[np.generic], what: str) -> Self:
+    def _of_array(cls, array: NDArray[np.generic], what: str) -> "Features":
         none = cls.empty(len(array))
         if array.dtype.kind in "bui":
             if array.size and array.min() < 0:
                 raise ValueError(f"{what} has a negative category ({array.min()})")
+            if array.size and array.max() > np.iinfo(np.int32).max:
+                raise ValueError(
+                    f"{what} has a category too large for 32 bits ({array.max()}); "
+                    "number the categories 0, 1, ..."
+                )
             return cls(array.astype(np.int64), none.continuous)
         if array.dtype.kind == "f":
-            bad = ~np.isfinite(array)
+            with np.errstate(over="ignore"):
+                values = array.astype(np.float32)
+            bad = ~np.isfinite(values)
             if bad.any():
                 raise ValueError(
                     f"{what} has a value that is not finite in row {bad.nonzero()[0][0]}"
                 )
-            return cls(none.discrete, array.astype(np.float32))
+            return cls(none.discrete, values)
         raise ValueError(f"{what} must be numbers, got {array.dtype}")
+
+
+def positions_of(
+    values: ArrayLike | None, num_vertices: int, where: str
+) -> Float64[np.ndarray, "vertex space"] | None:
+    """Positions as rows of coordinates; ValueError if rows are missing or a value is not finite."""
+    if values is None:
+        return None
+    positions = np.asarray(values, np.float64)
+    if positions.ndim != 2 or len(positions) != num_vertices:
+        raise ValueError(
+            f"{where}: positions must have one row for each of the {num_vertices} vertices, "
+            f"got shape {positions.shape}"
+        )
+    if not np.isfinite(positions).all():
+        row = int((~np.isfinite(positions)).any(axis=1).argmax())
+        raise ValueError(f"{where}: the position of vertex {row} is not finite")
+    return positions

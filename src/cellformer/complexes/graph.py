@@ -1,13 +1,12 @@
 """A simple undirected graph with features: what a lifting starts from."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from jaxtyping import Float64, Int64
 from numpy.typing import ArrayLike
 
-from cellformer.complexes.features import Features
+from cellformer.complexes.features import Features, positions_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +39,10 @@ class Graph:
         edge_features: ArrayLike | Features | None = None,
         positions: ArrayLike | None = None,
         name: str = "",
-    ) -> Self:
+    ) -> "Graph":
         """Makes a graph of rows (vertex, vertex), in any direction.
 
-        Self-loops are dropped, and of parallel edges the first is kept with its features; both
+        "Graph"-loops are dropped, and of parallel edges the first is kept with its features; both
         are counted. Without ``num_vertices`` the highest number in ``edges`` decides. Integer
         features are categories, floating-point features are values.
 
@@ -79,14 +78,14 @@ class Graph:
             pairs[kept],
             Features.of(vertex_features, count, f"{where}: vertex_features"),
             Features(all_edge_features.discrete[kept], all_edge_features.continuous[kept]),
-            None if positions is None else np.asarray(positions, np.float64),
+            positions_of(positions, count, where),
             name,
             dropped_loops=len(pairs) - len(proper),
             dropped_parallel=len(proper) - len(kept),
         )
 
     @classmethod
-    def from_smiles(cls, smiles: str, name: str = "") -> Self:
+    def from_smiles(cls, smiles: str, name: str = "") -> "Graph":
         """The heavy atoms and bonds of a molecule, with OGB's nine atom and three bond features.
 
         Raises ValueError with RDKit's reason if the SMILES is not a valid molecule.

@@ -4,7 +4,7 @@ Every function takes a `CellComplex` or a whole `CellBatch` and returns a scipy 
 sorted indices, integer entries and no stored zero.
 """
 
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,7 @@ from cellformer.complexes.cell_complex import Boundary
 Matrix: TypeAlias = sparse.csr_array
 
 
+@runtime_checkable
 class Bounded(Protocol):
     """Anything that has boundary matrices."""
 

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from jaxtyping import Float32, Int8, Int32, Int64
@@ -28,7 +27,7 @@ class RaggedRank:
 
     ARRAYS = ("offsets", "face_offsets", "faces", "signs", "discrete", "continuous", "encodings")
 
-    def take(self, complexes: Int64[np.ndarray, " chosen"]) -> Self:
+    def take(self, complexes: Int64[np.ndarray, " chosen"]) -> "RaggedRank":
         """The same of some complexes, in this order; no Python loop over complexes or cells."""
         cells, offsets = ranges(self.offsets[complexes], self.offsets[complexes + 1])
         entries, face_offsets = ranges(self.face_offsets[cells], self.face_offsets[cells + 1])
@@ -59,9 +58,18 @@ class RaggedComplexes:
         """The number of cells of each complex and rank."""
         return np.stack([np.diff(rank.offsets) for rank in self.ranks], axis=1)
 
-    def take(self, complexes: NDArray[np.integer] | Sequence[int]) -> Self:
-        """Some of the complexes, in the given order."""
-        chosen = np.asarray(complexes, dtype=np.int64)
+    def take(self, complexes: NDArray[np.integer] | Sequence[int]) -> "RaggedComplexes":
+        """Some of the complexes, in the given order; IndexError if a number is out of range."""
+        chosen = np.asarray(complexes)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise IndexError(
+                f"complexes are chosen by a list of numbers, got {chosen.dtype} of shape "
+                f"{chosen.shape} (np.flatnonzero turns a mask into numbers)"
+            )
+        chosen = chosen.astype(np.int64)
+        outside = (chosen < 0) | (chosen >= len(self))
+        if outside.any():
+            raise IndexError(f"complex {chosen[outside][0]} of {len(self)}")
         return type(self)(
             tuple(rank.take(chosen) for rank in self.ranks),
             self.encoding_signs,
@@ -94,7 +102,7 @@ class RaggedComplexes:
     @classmethod
     def from_complexes(
         cls, complexes: Sequence[CellComplex], targets: NDArray[np.floating] | None = None
-    ) -> Self:
+    ) -> "RaggedComplexes":
         """Concatenates complexes; ``targets`` has shape (complexes, targets) or (complexes,).
 
         Raises ValueError, naming the complex, where feature or encoding columns do not agree.
@@ -115,20 +123,30 @@ class RaggedComplexes:
         )
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """One collection after the other."""
+    def concatenate(cls, parts: Sequence["RaggedComplexes"]) -> "RaggedComplexes":
+        """One collection after the other.
+
+        Raises ValueError if their encodings or features differ, or only some have targets.
+        """
+        if not parts:
+            raise ValueError("at least one collection is needed")
         depth = max(len(part.ranks) for part in parts)
         padded = [part.to_depth(depth - 1) for part in parts]
         targets = [part.targets for part in parts if part.targets is not None]
+        if len(targets) not in (0, len(parts)):
+            raise ValueError(f"{len(targets)} of {len(parts)} collections have targets")
+        for index, part in enumerate(parts):
+            if not np.array_equal(part.encoding_signs, parts[0].encoding_signs):
+                raise ValueError(f"collection {index} carries other encodings than collection 0")
         return cls(
             tuple(
                 _concatenate_ragged([part.ranks[rank] for part in padded]) for rank in range(depth)
             ),
             parts[0].encoding_signs,
-            np.concatenate(targets) if len(targets) == len(parts) else None,
+            np.concatenate(targets) if targets else None,
         )
 
-    def to_depth(self, dim: int) -> Self:
+    def to_depth(self, dim: int) -> "RaggedComplexes":
         """The same complexes with empty ranks added up to ``dim``."""
         empty = RaggedRank(
             np.zeros(len(self) + 1, np.int64),
@@ -205,6 +223,12 @@ def _check_columns(complexes: Sequence[CellComplex], rank: int) -> None:
 
 def _concatenate_ragged(parts: Sequence[RaggedRank]) -> RaggedRank:
     nonempty = [part for part in parts if len(part.discrete)] or parts[:1]
+    columns = {(part.discrete.shape[1], part.continuous.shape[1]) for part in nonempty}
+    if len(columns) > 1:
+        raise ValueError(
+            "collections have different numbers of discrete and continuous feature columns "
+            f"at one rank: {sorted(columns)}"
+        )
     return RaggedRank(
         _offsets(np.concatenate([np.diff(part.offsets) for part in parts])),
         _offsets(np.concatenate([np.diff(part.face_offsets) for part in parts])),

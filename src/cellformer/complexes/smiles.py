@@ -37,15 +37,14 @@ def parse_smiles(smiles: str) -> Chem.Mol:
     if not smiles.strip():
         raise ValueError("the SMILES is empty")
     with rdBase.BlockLogs():
-        parsed = Chem.MolFromSmiles(smiles, sanitize=False)
-        if parsed is None:
-            raise ValueError(f"{smiles!r} is not a SMILES string")
-        problems = Chem.DetectChemistryProblems(parsed)
-        if problems:
-            raise ValueError(f"{smiles!r} is not a valid molecule: {problems[0].Message()}")
         molecule = Chem.MolFromSmiles(smiles)
-    if molecule is None:
-        raise ValueError(f"{smiles!r} is not a valid molecule")
+        if molecule is None:  # find out why
+            parsed = Chem.MolFromSmiles(smiles, sanitize=False)
+            if parsed is None:
+                raise ValueError(f"{smiles!r} is not a SMILES string")
+            problems = Chem.DetectChemistryProblems(parsed)
+            reason = f": {problems[0].Message()}" if problems else ""
+            raise ValueError(f"{smiles!r} is not a valid molecule{reason}")
     if not molecule.GetNumAtoms():
         raise ValueError(f"{smiles!r} has no atoms")
     return molecule

@@ -1,0 +1,34 @@
+"""Gathering rows and reducing runs of rows: what edge lists in CSR form need.
+
+Of the ways that PyTorch offers (index_select with index_add, gather with scatter_add, embedding
+with segment_reduce), the last was the fastest on a CPU, about twice as fast as the first, and
+both its forward and its backward add in a fixed order, so results are reproducible bit for bit.
+"""
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+from torch.nn import functional
+
+
+def gather_rows(
+    rows: Float[Tensor, "row *features"], index: Int64[Tensor, "*shape"]
+) -> Float[Tensor, "..."]:
+    """``rows[index]``, of shape (*shape, *features), with a fast and deterministic backward."""
+    # The width is spelled out because -1 is ambiguous for a tensor without elements.
+    flat = rows.reshape(len(rows), rows.shape[1:].numel())
+    return functional.embedding(index, flat).reshape(*index.shape, *rows.shape[1:])
+
+
+def segment_sum(
+    rows: Float[Tensor, "row *features"], offsets: Int64[Tensor, " segment_plus_1"]
+) -> Float[Tensor, "segment *features"]:
+    """The sum of the rows ``offsets[i]:offsets[i + 1]`` for every i; zero where there are none."""
+    return torch.segment_reduce(rows, "sum", offsets=offsets, axis=0, initial=0)
+
+
+def segment_max(
+    rows: Float[Tensor, "row *features"], offsets: Int64[Tensor, " segment_plus_1"]
+) -> Float[Tensor, "segment *features"]:
+    """The largest of the rows ``offsets[i]:offsets[i + 1]``; minus infinity where are none."""
+    return torch.segment_reduce(rows, "max", offsets=offsets, axis=0)

@@ -1,0 +1,66 @@
+"""The ``cellformer`` command.
+
+Only what parsing needs is imported here; each command imports its work when it runs, so that
+``--help`` answers at once.
+"""
+
+import logging
+import sys
+from collections.abc import Sequence
+
+from jsonargparse import set_parsing_settings
+
+from cellformer.cli import encode, evaluate, info, lift, predict, train
+from cellformer.cli.parsing import USAGE_ERROR, Parser
+
+COMMANDS = {
+    "train": train,
+    "evaluate": evaluate,
+    "predict": predict,
+    "lift": lift,
+    "encode": encode,
+    "info": info,
+}
+
+
+def build_parser(arguments: Sequence[str]) -> Parser:
+    """The parser of all commands; some defaults depend on a preset named in ``arguments``."""
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    parser = Parser(
+        prog="cellformer",
+        description="Transformers whose tokens are the cells of graphs, molecules and meshes.",
+    )
+    commands = parser.add_subcommands(required=True, dest="command", metavar="COMMAND")
+    vocabulary = list(COMMANDS)
+    for name, module in COMMANDS.items():
+        assert module.__doc__
+        command = Parser(description=module.__doc__)
+        module.add_arguments(command, arguments)
+        commands.add_subcommand(name, command, help=module.__doc__.splitlines()[0])
+        vocabulary += [option for action in command._actions for option in action.option_strings]
+    Parser.vocabulary = tuple(vocabulary)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns 0, 1 for failing input, 2 for a usage error, 128 + a signal."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
+    logging.getLogger("lightning").setLevel(logging.WARNING)
+    parser = build_parser(given)
+    try:
+        parsed = parser.instantiate(parser.parse_args(given))
+    except ValueError as error:  # a dataclass of the configuration refused its values
+        print(f"cellformer: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    try:
+        status: int = COMMANDS[parsed.command].run(parsed[parsed.command])
+        return status
+    except BrokenPipeError:
+        return 0
+    except (ValueError, OSError, ImportError) as error:
+        print(f"cellformer: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("cellformer: interrupted", file=sys.stderr)
+        return 130

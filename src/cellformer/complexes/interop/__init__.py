@@ -1,0 +1,1 @@
+"""Graphs and complexes of other libraries, from and to ours."""

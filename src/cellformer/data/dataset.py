@@ -1,0 +1,209 @@
+"""What a source of data gives: graphs, targets, a split, and the task they pose."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float32, Int64
+from numpy.typing import NDArray
+
+from cellformer.complexes.graph import Graph
+
+Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
+Metric: TypeAlias = Literal["mae", "rmse", "accuracy", "rocauc"]
+Label: TypeAlias = int | str
+
+DEFAULT_METRIC: dict[Kind, Metric] = {
+    "regression": "mae",
+    "binary": "rocauc",
+    "multiclass": "accuracy",
+}
+PARTS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be predicted of every graph, and how predictions are judged.
+
+    Stored targets of a classification are class numbers; ``labels[i]`` is the source's own word
+    for class i, the same for all targets.
+    """
+
+    kind: Kind
+    targets: tuple[str, ...]  # their names
+    metric: Metric
+    labels: tuple[Label, ...] = ()  # of a classification
+
+    def __post_init__(self) -> None:
+        if not self.targets:
+            raise ValueError("a task needs at least one target")
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"kind must be one of {get_args(Kind)}, got {self.kind!r}")
+        allowed = {
+            "regression": ("mae", "rmse"),
+            "binary": ("rocauc", "accuracy"),
+            "multiclass": ("accuracy",),
+        }[self.kind]
+        if self.metric not in allowed:
+            raise ValueError(f"the metric of a {self.kind} is one of {allowed}, not {self.metric}")
+        if self.kind == "regression" and self.labels:
+            raise ValueError("a regression has no class labels")
+        if self.kind == "binary" and len(self.labels) != 2:
+            raise ValueError(f"a binary task has two labels, got {self.labels}")
+        if self.kind == "multiclass" and (len(self.labels) < 2 or len(self.targets) != 1):
+            raise ValueError(
+                f"a multi-class task has one target and at least two labels, got {self.targets} "
+                f"and {self.labels}"
+            )
+
+    @property
+    def outputs(self) -> int:
+        """The number of values that a model gives for each graph."""
+        return len(self.labels) if self.kind == "multiclass" else len(self.targets)
+
+
+@runtime_checkable
+class GraphSequence(Protocol):
+    """Graphs made one at a time; can be sent to another process, whole or in parts."""
+
+    def __len__(self) -> int:
+        """The number of rows, those without a valid graph included."""
+
+    def graph(self, row: int) -> Graph:
+        """The graph of a row; raises ValueError, saying why, if the row has none."""
+
+    def part(self, start: int, stop: int) -> "GraphSequence":
+        """The rows ``start:stop`` as a sequence of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmilesList:
+    """Molecules as SMILES, parsed when asked for."""
+
+    smiles: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.smiles)
+
+    def graph(self, row: int) -> Graph:
+        """The molecule's graph; raises ValueError with RDKit's reason if there is none."""
+        return Graph.from_smiles(self.smiles[row])
+
+    def part(self, start: int, stop: int) -> "SmilesList":
+        """The rows ``start:stop``."""
+        return SmilesList(self.smiles[start:stop])
+
+    def fingerprint(self) -> str:
+        """Of the strings and of the RDKit version that reads them."""
+        from rdkit import __version__
+
+        return fingerprint_of([__version__, *self.smiles])
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSet:
+    """An ordered set of graphs with what is known of each; row i of everything is graph i."""
+
+    name: str
+    graphs: GraphSequence
+    targets: Float32[np.ndarray, "row target"]  # class numbers or values, NaN where missing
+    task_or_none: Task | None  # None where the source has no targets, as for prediction
+    split: dict[str, Int64[np.ndarray, " _"]] | None  # rows of "train", "val" and "test"
+    fingerprint: str  # of the graphs and their features: two sets with equal ones lift alike
+
+    def __post_init__(self) -> None:
+        columns = 0 if self.task_or_none is None else len(self.task_or_none.targets)
+        if self.targets.shape != (len(self.graphs), columns):
+            raise ValueError(
+                f"{self.name}: targets have shape {self.targets.shape}, expected "
+                f"{(len(self.graphs), columns)}"
+            )
+        if self.split is not None:
+            check_split(self.split, len(self.graphs), self.name)
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    @property
+    def task(self) -> Task:
+        """The task; raises ValueError where the source has no targets."""
+        if self.task_or_none is None:
+            raise ValueError(f"{self.name} has no targets; name the column or array to learn")
+        return self.task_or_none
+
+    @property
+    def smiles(self) -> tuple[str, ...]:
+        """The SMILES of every row; raises ValueError where the source has none."""
+        if not isinstance(self.graphs, SmilesList):
+            raise ValueError(
+                f"{self.name} does not consist of SMILES and has no scaffolds; use a random split"
+            )
+        return self.graphs.smiles
+
+    def graph(self, row: int) -> Graph:
+        """The graph of a row; raises ValueError, saying why, if the row has none."""
+        return self.graphs.graph(row)
+
+    def labeled(self) -> Int64[np.ndarray, " target"]:
+        """How many rows have a value, for each target."""
+        present: Int64[np.ndarray, " target"] = np.isfinite(self.targets).sum(axis=0)
+        return present
+
+
+def check_split(split: Mapping[str, NDArray[np.integer]], rows: int, where: str) -> None:
+    """Raises ValueError, naming the part, unless parts are disjoint sets of existing rows."""
+    if set(split) != set(PARTS):
+        raise ValueError(f"{where}: a split has the parts {PARTS}, got {tuple(split)}")
+    owner = np.full(rows, -1)
+    for number, part in enumerate(PARTS):
+        indices = split[part]
+        outside = (indices < 0) | (indices >= rows)
+        if outside.any():
+            raise ValueError(
+                f"{where}: {part}_idx names row {int(indices[outside][0])}; "
+                f"there are {rows} rows, counted from 0"
+            )
+        taken = indices[owner[indices] >= 0]
+        if len(taken):
+            raise ValueError(
+                f"{where}: row {int(taken[0])} is in both {PARTS[owner[taken[0]]]}_idx and "
+                f"{part}_idx; a row may belong to one part only"
+            )
+        owner[indices] = number
+        if np.count_nonzero(owner == number) != len(indices):
+            raise ValueError(f"{where}: {part}_idx names a row twice")
+
+
+def class_numbers(
+    values: Sequence[Label | None], labels: Sequence[Label], where: str
+) -> Float32[np.ndarray, " row"]:
+    """The number of each row's label, NaN for None; raises ValueError at an unknown label."""
+    numbers = {label: float(number) for number, label in enumerate(labels)}
+    rows = np.full(len(values), np.nan, np.float32)
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        if value not in numbers:
+            raise ValueError(
+                f"{where}: row {row} (counted from 0) has the class {value!r}; the known classes "
+                f"are {', '.join(map(repr, labels))}"
+            )
+        rows[row] = numbers[value]
+    return rows
+
+
+def fingerprint_of(parts: Iterable[str | bytes | NDArray[np.generic]]) -> str:
+    """A SHA-256 of strings and arrays, in order; type and shape of an array count."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            head = f"{part.dtype.str}{part.shape}".encode()
+            body = np.ascontiguousarray(part).tobytes()
+        else:
+            head, body = b"", part.encode() if isinstance(part, str) else part
+        digest.update(b"%d %d:" % (len(head), len(body)))
+        digest.update(head)
+        digest.update(body)
+    return digest.hexdigest()

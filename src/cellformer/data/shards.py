@@ -1,0 +1,110 @@
+"""One stretch of rows, lifted, encoded and stored: the unit of parallel and resumed work."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.store import StoreError, open_ragged, save_ragged
+from cellformer.data.dataset import GraphSequence
+from cellformer.data.files import replace_atomically
+from cellformer.encodings.encode import Encoding, encode
+from cellformer.lifting.lift import Lifting, LiftingLimitError, lift
+
+SHARD_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row without a complex."""
+
+    row: int
+    reason: str
+    over_limit: bool  # the graph is valid, but the lifting gave up
+
+
+class PreparationError(ValueError):
+    """A graph that cannot be lifted or encoded; ``row`` is its place in the source, from 0."""
+
+    def __init__(self, message: str, row: int):
+        super().__init__(message, row)
+        self.message = message
+        self.row = row
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The finished rows ``start:stop``; its store is absent where all rows failed."""
+
+    folder: Path
+    failures: tuple[Failure, ...]
+    complexes: int
+
+
+def prepare_shard(
+    graphs: GraphSequence,
+    start: int,
+    lifting: Lifting,
+    encodings: Sequence[Encoding],
+    folder: Path,
+) -> Shard:
+    """Lifts, encodes and stores ``graphs``, the rows of the source from ``start`` on.
+
+    A row without a valid graph, or over the lifting's limit, is a failure. Raises
+    PreparationError at any other error.
+    """
+    complexes: list[CellComplex] = []
+    failures: list[Failure] = []
+    for index in range(len(graphs)):
+        row = start + index
+        try:
+            graph = graphs.graph(index)
+        except ValueError as error:
+            failures.append(Failure(row, str(error), over_limit=False))
+            continue
+        try:
+            complexes.append(encode(lift(graph, lifting), encodings))
+        except LiftingLimitError as error:
+            failures.append(Failure(row, str(error), over_limit=True))
+        except Exception as error:
+            raise PreparationError(
+                f"row {row} (counted from 0), graph {graph.name!r} with {graph.num_vertices} "
+                f"vertices and {graph.num_edges} edges: {type(error).__name__}: {error}",
+                row,
+            ) from error
+    shutil.rmtree(folder, ignore_errors=True)  # of an interrupted attempt
+    if complexes:
+        save_ragged(RaggedComplexes.from_complexes(complexes), folder)
+    record = {
+        "complexes": len(complexes),
+        "failures": [[f.row, f.reason, f.over_limit] for f in failures],
+    }
+    with replace_atomically(_record(folder)) as unfinished:
+        unfinished.write_text(json.dumps(record), encoding="utf-8")
+    return Shard(folder, tuple(failures), len(complexes))
+
+
+def finished_shard(folder: Path) -> Shard | None:
+    """A shard that an earlier attempt finished; None if it has to be made."""
+    try:
+        record = json.loads(_record(folder).read_text(encoding="utf-8"))
+        shard = Shard(
+            folder,
+            tuple(Failure(row, reason, over) for row, reason, over in record["failures"]),
+            record["complexes"],
+        )
+        if shard.complexes:
+            open_ragged(folder)
+    except (OSError, StoreError, ValueError, KeyError, TypeError):
+        return None
+    return shard
+
+
+def _record(folder: Path) -> Path:
+    return folder.with_suffix(".json")

@@ -1,0 +1,1 @@
+"""Pictures of complexes, colored by an encoding."""

@@ -1,0 +1,144 @@
+"""A picture of a complex: disks, lines and filled areas, colored by an encoding."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float64
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.polygons import edge_ends
+from cellformer.drawing.colors import (
+    COLORMAP,
+    column_range,
+    encoding_colors,
+    rank_colors,
+    telling_columns,
+)
+from cellformer.drawing.layout import layout
+from cellformer.drawing.paint import Pen, paint_flat, paint_solid, typical_length
+from cellformer.drawing.projection import project
+
+
+def draw_complex(
+    cells: CellComplex,
+    columns: Sequence[int] | None = None,
+    colors: Sequence[Float[np.ndarray, "_ 3"]] | None = None,
+    positions: ArrayLike | None = None,
+    ax: Axes | None = None,
+    title: str = "",
+    size: float = 6.0,
+    view: tuple[float, float] = (25.0, -60.0),
+) -> Figure:
+    """Draws vertices as disks, edges as lines and 2-cells as filled areas; `savefig` writes it.
+
+    Colors are those of ``colors`` (per rank red, green, blue in 0 ... 1), or of three or one
+    ``columns`` of the encodings (see `encoding_colors`; one column has a color bar), or of those
+    that `telling_columns` chooses, or, without encodings, one for each rank. Cells of rank 3 and
+    more are not drawn.
+
+    ``positions`` of the vertices are in the plane or in space; without them the complex's own are
+    used, or else `layout`. In the plane the 2-cells are translucent, the larger behind, and keep
+    a small distance from their edges so that overlapping ones can be told apart. In space they
+    are opaque and shaded, seen from ``view`` (degrees above the x-y plane and around the z axis).
+
+    ``ax`` draws into existing axes; otherwise a new figure is ``size`` inches wide. Raises
+    ValueError if positions or colors do not fit, or both ``colors`` and ``columns`` are given.
+    """
+    points = _positions(cells, positions)
+    if colors is not None and columns is not None:
+        raise ValueError("give either colors or columns of the encodings, not both")
+    if colors is None and columns is None:
+        columns = telling_columns(cells) or None
+    if colors is None:
+        colors = rank_colors(cells) if columns is None else encoding_colors(cells, columns)
+    _check_colors(cells, colors)
+
+    seen = points if points.shape[1] == 2 else project(points, *view)
+    unit = typical_length(seen[:, :2], edge_ends(cells))
+    if ax is None:
+        ax = _new_axes(seen[:, :2], size)
+    _frame(ax, seen[:, :2], unit)
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise ValueError("ax belongs to no figure")
+    flat = points.shape[1] == 2
+    pen = Pen.of(unit, ax, thickness=1.0 if flat else 0.6)
+    paint = paint_flat if flat else paint_solid
+    for zorder, collection in enumerate(paint(cells, seen, colors, pen), start=1):
+        collection.set_zorder(zorder)
+        ax.add_collection(collection, autolim=False)
+    if title:
+        ax.set_title(title)
+    if columns is not None and len(columns) == 1:
+        _color_bar(figure, ax, cells, columns[0])
+    return figure
+
+
+def _positions(cells: CellComplex, given: ArrayLike | None) -> Float64[np.ndarray, "vertex space"]:
+    if given is None:
+        own = cells.positions
+        return own if own is not None and own.shape[1] in (2, 3) else layout(cells)
+    points = np.asarray(given, np.float64)
+    if points.ndim != 2 or len(points) != cells.num_vertices or points.shape[1] not in (2, 3):
+        raise ValueError(
+            f"positions must have shape ({cells.num_vertices}, 2 or 3), got {points.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise ValueError("a position is not finite")
+    return points
+
+
+def _check_colors(cells: CellComplex, colors: Sequence[Float[np.ndarray, "_ 3"]]) -> None:
+    for rank, count in enumerate(cells.num_cells[:3]):
+        if len(colors) <= rank or colors[rank].shape != (count, 3):
+            raise ValueError(f"colors of rank {rank} must have shape ({count}, 3)")
+        if not ((colors[rank] >= 0) & (colors[rank] <= 1)).all():
+            raise ValueError(f"colors of rank {rank} must lie in 0 ... 1")
+
+
+def _new_axes(points: Float64[np.ndarray, "vertex 2"], size: float) -> Axes:
+    wide, high = np.ptp(points, axis=0) if len(points) else (1.0, 1.0)
+    aspect = float(np.clip(high / wide, 0.4, 1.4)) if wide > 0 else 1.0
+    figure = Figure(figsize=(size, size * aspect), layout="constrained")
+    return figure.add_subplot()
+
+
+def _frame(ax: Axes, points: Float64[np.ndarray, "vertex 2"], unit: float) -> None:
+    low = points.min(axis=0) if len(points) else np.zeros(2)
+    high = points.max(axis=0) if len(points) else np.zeros(2)
+    ax.set_xlim(low[0] - unit / 2, high[0] + unit / 2)
+    ax.set_ylim(low[1] - unit / 2, high[1] + unit / 2)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def _color_bar(figure: Figure, ax: Axes, cells: CellComplex, column: int) -> None:
+    low, span = column_range(np.concatenate([e[:, [column]] for e in cells.encodings]))
+    norm = Normalize(float(low[0]), float(low[0] + span[0]))
+    bar = figure.colorbar(ScalarMappable(norm, COLORMAP), ax=ax, shrink=0.7, pad=0.02)
+    bar.set_label(f"encoding, column {column % len(cells.encoding_signs)}")
+    bar.outline.set_visible(False)
+
+
+def save_picture(
+    cells: CellComplex,
+    path: str | Path,
+    columns: Sequence[int] | None = None,
+    positions: ArrayLike | None = None,
+    title: str = "",
+) -> None:
+    """Writes the picture of `draw_complex` to a file: .png, .svg or .pdf, by its name.
+
+    Raises ValueError if the name ends otherwise.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"{target}: a picture's name ends in .png, .svg or .pdf")
+    figure = draw_complex(cells, columns, positions=positions, title=title)
+    figure.savefig(target, dpi=200)

@@ -1,0 +1,92 @@
+"""What a positional encoding is, and how encodings are put on a complex."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float32, Int8
+from numpy.typing import NDArray
+
+from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN, CellComplex
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRanks:
+    """The encoding vectors of the cells of every rank, and how the sign of each column is free."""
+
+    ranks: tuple[Float32[np.ndarray, "_ encoding"], ...]  # one per rank, (cells_k, encoding)
+    signs: Int8[np.ndarray, " encoding"]  # NO_SIGN, SHARED_SIGN or RANK_SIGN
+
+
+@runtime_checkable
+class Encoding(Protocol):
+    """A positional encoding: ``size`` numbers for every cell of every rank.
+
+    Any object of this shape can be given to `encode`; a frozen dataclass is the habit here.
+    """
+
+    @property
+    def size(self) -> int:
+        """The number of columns, ``d_pe`` in the paper."""
+
+    def __call__(self, cells: CellComplex) -> EncodedRanks:
+        """The encoding of a complex."""
+
+
+def encode(cells: CellComplex, encodings: Sequence[Encoding] | Encoding) -> CellComplex:
+    """The complex carrying these encodings, their columns side by side, in place of any it had.
+
+    Raises ValueError, naming complex, encoding and rank, if an encoding returns arrays of another
+    shape than (cells_k, size), a sign kind that does not exist, or a value that is not finite.
+    """
+    chosen = encodings if isinstance(encodings, Sequence) else (encodings,)
+    results = [encoding(cells) for encoding in chosen]
+    for encoding, result in zip(chosen, results, strict=True):
+        _check(cells, encoding, result)
+    ranks = [
+        np.concatenate([np.zeros((count, 0), np.float32), *(r.ranks[rank] for r in results)], 1)
+        for rank, count in enumerate(cells.num_cells)
+    ]
+    signs = np.concatenate([np.zeros(0, np.int8), *(result.signs for result in results)])
+    return cells.with_encodings(ranks, signs)
+
+
+def encoded(vectors: Sequence[NDArray[np.float64]], size: int, sign: int) -> EncodedRanks:
+    """Columns of float64, one array per rank, as an encoding of ``size`` columns.
+
+    Columns beyond ``size`` are dropped, missing ones are zero (the paper, "by adding zero
+    vectors").
+    """
+    ranks = []
+    for columns in vectors:
+        padded = np.zeros((len(columns), size), np.float32)
+        kept = columns[:, :size]
+        padded[:, : kept.shape[1]] = kept
+        ranks.append(padded)
+    return EncodedRanks(tuple(ranks), np.full(size, sign, np.int8))
+
+
+def check_size(size: int) -> None:
+    """Raises ValueError if an encoding would have no column."""
+    if size < 1:
+        raise ValueError(f"an encoding needs a size of at least 1, got {size}")
+
+
+def _check(cells: CellComplex, encoding: Encoding, result: EncodedRanks) -> None:
+    where = f"complex {cells.name!r}" if cells.name else "complex"
+    shapes = [rows.shape for rows in result.ranks]
+    expected = [(count, encoding.size) for count in cells.num_cells]
+    if shapes != expected:
+        raise ValueError(f"{where}: {encoding} returned shapes {shapes}, expected {expected}")
+    if (
+        result.signs.shape != (encoding.size,)
+        or not np.isin(result.signs, (NO_SIGN, SHARED_SIGN, RANK_SIGN)).all()
+    ):
+        raise ValueError(
+            f"{where}: {encoding} must return {encoding.size} sign kinds, each NO_SIGN, "
+            f"SHARED_SIGN or RANK_SIGN, got {result.signs.tolist()}"
+        )
+    for rank, rows in enumerate(result.ranks):
+        if not np.isfinite(rows).all():
+            raise ValueError(f"{where}: {encoding} returned a value that is not finite at {rank=}")

@@ -1,0 +1,48 @@
+"""What a lifting is, and what happens at its limits."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias, get_args
+
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.graph import Graph
+
+Lifting: TypeAlias = Callable[[Graph], CellComplex]
+"""Any function from a graph to a complex. Those of this package keep the vertices, the edges and
+their features, positions and the name of the graph."""
+
+OverLimit: TypeAlias = Literal["fail", "truncate"]
+"""Over a limit, raise `LiftingLimitError` or leave out the largest cells."""
+
+
+class LiftingLimitError(ValueError):
+    """A graph has more cells than a lifting may make, or finding them takes too many steps."""
+
+
+def lift(graph: Graph, lifting: Lifting) -> CellComplex:
+    """The complex that a lifting, or a function of your own, makes of a graph.
+
+    Raises TypeError if the function returns something else, and what the lifting raises:
+    `LiftingLimitError` from those that have limits.
+    """
+    cells = lifting(graph)
+    if not isinstance(cells, CellComplex):
+        raise TypeError(
+            f"a lifting must return a CellComplex; {lifting!r} returned {type(cells).__name__}"
+        )
+    return cells
+
+
+def describe(graph: Graph) -> str:
+    """A graph's name and size, for messages."""
+    name = f"graph {graph.name!r}" if graph.name else "graph"
+    return f"{name} ({graph.num_vertices} vertices, {graph.num_edges} edges)"
+
+
+def check_limits(max_cells: int, max_steps: int, over_limit: str) -> None:
+    """Raises ValueError unless these can be a lifting's limits."""
+    if max_cells < 1:
+        raise ValueError(f"max_cells must be at least 1, got {max_cells}")
+    if max_steps < 1:
+        raise ValueError(f"max_steps must be at least 1, got {max_steps}")
+    if over_limit not in get_args(OverLimit):
+        raise ValueError(f"over_limit must be one of {get_args(OverLimit)}, got {over_limit!r}")

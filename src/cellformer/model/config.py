@@ -1,0 +1,282 @@
+"""The configuration of a model: what a user chooses, and what the data decide."""
+
+# Only the standard library is imported here: the command line reads these fields for its help.
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from cellformer.model.choices import unknown_choice
+
+if TYPE_CHECKING:
+    from cellformer.complexes.batch import CellBatch
+    from cellformer.complexes.ragged import RaggedComplexes
+
+AttentionName: TypeAlias = Literal[
+    "pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense"
+]
+"""The five forms of attention of the paper, see `attention_plan`."""
+ReadoutCells: TypeAlias = Literal["vertices", "all"]
+Pooling: TypeAlias = Literal["sum", "mean"]
+Position: TypeAlias = Literal["concat", "sum"]
+EdgeSignal: TypeAlias = Literal["sum", "concat"]
+NeighborWeights: TypeAlias = Literal["counts", "binary"]
+
+
+@dataclass(frozen=True)
+class ArchitectureConfig:
+    """What a user chooses about a model.
+
+    Source: the paper, appendix "Architecture details and experiments", for the quantities of its
+    table. Raises ValueError, naming the field, where a value is out of range.
+
+    Args:
+        width: Columns of every cell's hidden state; a multiple of heads.
+        layers: Number of transformer layers.
+        heads: Number of attention heads.
+        feedforward_width: Inner columns of the feed-forward blocks; as wide as width if not set.
+        dropout: Dropout of attention outputs and in the feed-forward blocks.
+        attention_dropout: Dropout of attention weights.
+        embedding_dropout: Dropout of the embedded cells before the first layer.
+        readout_layers: Hidden layers of the readout, each half as wide as the one before.
+        readout_dropout: Dropout in the readout.
+        readout_cells: Which cells are read out, the vertices (the paper) or all.
+        pooling: Whether a complex is the sum (the paper) or the mean of its cells' readouts.
+        position: How encodings join the features, the paper's ConcatPE or SumPE.
+        edge_signal: What edges without features start from, the sum of their endpoints'
+            embeddings, or both side by side, lower vertex first (the paper, for GCB), which
+            depends on the numbering of the vertices.
+        neighbor_weights: Whether a neighborhood's entries count shared cells or are all 1.
+        scale_scores: Whether scores are divided by the square root of the head width.
+        projection_bias: Whether queries, keys and values have a bias.
+        output_projection: Whether a linear map follows the concatenated heads.
+        theta_per_head: Whether dense attention learns one theta per head instead of one.
+        final_norm: Whether a layer norm precedes the readout (the paper has none).
+        random_signs: Whether training draws the ambiguous signs of encodings at random.
+    """
+
+    width: int = 64
+    layers: int = 4
+    heads: int = 8
+    feedforward_width: int | None = None
+    dropout: float = 0.0
+    attention_dropout: float = 0.1
+    embedding_dropout: float = 0.0
+    readout_layers: int = 2
+    readout_dropout: float = 0.0
+    readout_cells: ReadoutCells = "vertices"
+    pooling: Pooling = "sum"
+    position: Position = "concat"
+    edge_signal: EdgeSignal = "sum"
+    neighbor_weights: NeighborWeights = "counts"
+    scale_scores: bool = True
+    projection_bias: bool = True
+    output_projection: bool = True
+    theta_per_head: bool = False
+    final_norm: bool = True
+    random_signs: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("width", "heads"):
+            _at_least(1, name, getattr(self, name))
+        for name in ("layers", "readout_layers"):
+            _at_least(0, name, getattr(self, name))
+        if self.feedforward_width is not None:
+            _at_least(1, "feedforward_width", self.feedforward_width)
+        if self.width % self.heads:
+            raise ValueError(f"width ({self.width}) must be a multiple of heads ({self.heads})")
+        if self.width >> self.readout_layers == 0:
+            raise ValueError(
+                f"width ({self.width}) cannot be halved readout_layers ({self.readout_layers}) "
+                "times; use fewer readout_layers"
+            )
+        for name in ("dropout", "attention_dropout", "embedding_dropout", "readout_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        for name, choices in (
+            ("readout_cells", ReadoutCells),
+            ("pooling", Pooling),
+            ("position", Position),
+            ("edge_signal", EdgeSignal),
+            ("neighbor_weights", NeighborWeights),
+        ):
+            if getattr(self, name) not in get_args(choices):
+                raise unknown_choice(name, getattr(self, name), get_args(choices))
+
+    @property
+    def inner_width(self) -> int:
+        """The inner columns of the feed-forward blocks."""
+        return self.width if self.feedforward_width is None else self.feedforward_width
+
+
+@dataclass(frozen=True)
+class DataShape:
+    """What the data decide about a model: the columns of each rank, and the outputs.
+
+    Ranks past the end of ``categories`` have no features of their own.
+
+    Args:
+        categories: For each rank, the number of categories of each discrete column.
+        continuous: For each rank, the number of continuous columns.
+        encoding: The number of columns of the positional encodings.
+        outputs: The number of values predicted for a complex.
+    """
+
+    categories: tuple[tuple[int, ...], ...] = ((),)
+    continuous: tuple[int, ...] = (0,)
+    encoding: int = 0
+    outputs: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.categories) != len(self.continuous) or not self.categories:
+            raise ValueError(
+                f"categories has {len(self.categories)} ranks and continuous "
+                f"{len(self.continuous)}; both need one entry per rank, at least one"
+            )
+        for column in (number for rank in self.categories for number in rank):
+            _at_least(0, "categories", column)
+        for columns in self.continuous:
+            _at_least(0, "continuous", columns)
+        _at_least(0, "encoding", self.encoding)
+        _at_least(1, "outputs", self.outputs)
+
+    @property
+    def num_ranks(self) -> int:
+        """The number of ranks described."""
+        return len(self.categories)
+
+    @classmethod
+    def of(cls, data: "CellBatch | RaggedComplexes", outputs: int = 1) -> "DataShape":
+        """Counts the columns and categories that occur in a batch or a collection."""
+        from cellformer.complexes.ragged import RaggedComplexes
+
+        discrete: Sequence[Any]  # torch tensors or numpy arrays, read alike
+        continuous: Sequence[Any]
+        if isinstance(data, RaggedComplexes):
+            discrete = [rank.discrete for rank in data.ranks]
+            continuous = [rank.continuous for rank in data.ranks]
+        else:
+            discrete, continuous = data.discrete, data.continuous
+        return cls(
+            tuple(
+                tuple(
+                    int(rank[:, column].max()) + 1 if len(rank) else 0
+                    for column in range(rank.shape[1])
+                )
+                for rank in discrete
+            ),
+            tuple(int(rank.shape[1]) for rank in continuous),
+            len(data.encoding_signs),
+            outputs,
+        )
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Everything that determines a model apart from its attention plan.
+
+    Args:
+        architecture: What a user chooses.
+        data: What the data decide.
+    """
+
+    architecture: ArchitectureConfig = field(default_factory=ArchitectureConfig)
+    data: DataShape = field(default_factory=DataShape)
+
+    @classmethod
+    def for_batch(
+        cls,
+        batch: "CellBatch | RaggedComplexes",
+        width: int = 64,
+        layers: int = 4,
+        heads: int = 8,
+        outputs: int = 1,
+        *,
+        feedforward_width: int | None = None,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.1,
+        embedding_dropout: float = 0.0,
+        readout_layers: int = 2,
+        readout_dropout: float = 0.0,
+        readout_cells: ReadoutCells = "vertices",
+        pooling: Pooling = "sum",
+        position: Position = "concat",
+        edge_signal: EdgeSignal = "sum",
+        neighbor_weights: NeighborWeights = "counts",
+        scale_scores: bool = True,
+        projection_bias: bool = True,
+        output_projection: bool = True,
+        theta_per_head: bool = False,
+        final_norm: bool = True,
+        random_signs: bool = True,
+    ) -> "ModelConfig":
+        """A configuration that fits a batch, or a whole collection; see `ArchitectureConfig`.
+
+        Categories that do not occur in ``batch`` are unknown to the model, so give it all the
+        training data, or state a `DataShape` yourself.
+        """
+        architecture = ArchitectureConfig(
+            width=width,
+            layers=layers,
+            heads=heads,
+            feedforward_width=feedforward_width,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            embedding_dropout=embedding_dropout,
+            readout_layers=readout_layers,
+            readout_dropout=readout_dropout,
+            readout_cells=readout_cells,
+            pooling=pooling,
+            position=position,
+            edge_signal=edge_signal,
+            neighbor_weights=neighbor_weights,
+            scale_scores=scale_scores,
+            projection_bias=projection_bias,
+            output_projection=output_projection,
+            theta_per_head=theta_per_head,
+            final_norm=final_norm,
+            random_signs=random_signs,
+        )
+        return cls(architecture, DataShape.of(batch, outputs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The configuration as JSON holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "ModelConfig":
+        """The inverse of `to_dict`, also after a way through JSON.
+
+        Raises ValueError where a key is unknown (naming the nearest one) or missing.
+        """
+        _check_keys(cls, values, "model")
+        architecture, data = values["architecture"], values["data"]
+        _check_keys(ArchitectureConfig, architecture, "architecture")
+        _check_keys(DataShape, data, "data")
+        return cls(
+            ArchitectureConfig(**architecture),
+            DataShape(
+                tuple(tuple(rank) for rank in data["categories"]),
+                tuple(data["continuous"]),
+                data["encoding"],
+                data["outputs"],
+            ),
+        )
+
+
+def _at_least(least: int, name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
+
+
+def _check_keys(
+    kind: type[ModelConfig] | type[ArchitectureConfig] | type[DataShape],
+    values: Mapping[str, Any],
+    where: str,
+) -> None:
+    known = [entry.name for entry in fields(kind)]
+    for name in values:
+        if name not in known:
+            raise unknown_choice(f"key of {where}", name, known)
+    missing = [name for name in known if name not in values]
+    if missing:
+        raise ValueError(f"{where} lacks {', '.join(missing)}")

@@ -1,0 +1,180 @@
+"""From a batch's features and encodings to one hidden vector per cell."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+
+from cellformer.attention.segments import gather_rows, segment_sum
+from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.neighborhoods import containment
+from cellformer.model.signs import with_random_signs
+
+
+class FeatureEmbedding(nn.Module):
+    """The sum of a learned vector per category and a linear map of the continuous columns.
+
+    A category past a column's known ones counts as unknown and adds nothing.
+    """
+
+    first_row: Int64[Tensor, " discrete"]
+    last_row: Int64[Tensor, " discrete"]
+
+    def __init__(self, categories: Sequence[int], continuous: int, width: int):
+        super().__init__()
+        # One table for all columns; its row 0 is the unknown category, always zero.
+        ends = torch.tensor([0, *categories]).cumsum(0)
+        self.register_buffer("first_row", ends[:-1] + 1, persistent=False)
+        self.register_buffer("last_row", ends[1:], persistent=False)
+        self.table = (
+            nn.EmbeddingBag(sum(categories) + 1, width, mode="sum", padding_idx=0)
+            if categories
+            else None
+        )
+        self.linear = nn.Linear(continuous, width) if continuous else None
+
+    def forward(
+        self, discrete: Int64[Tensor, "cell discrete"], continuous: Float[Tensor, "cell continuous"]
+    ) -> Float[Tensor, "cell width"]:
+        """One vector per cell."""
+        parts = []
+        if self.table is not None:
+            rows = discrete + self.first_row
+            known = (discrete >= 0) & (rows <= self.last_row)
+            parts.append(self.table(rows.where(known, 0)))
+        if self.linear is not None:
+            parts.append(self.linear(continuous.to(self.linear.weight.dtype)))
+        return torch.stack(parts).sum(0)
+
+
+class ConcatPosition(nn.Module):
+    """``ConcatPE`` of the paper, section "Positional encodings on cellular complexes"."""
+
+    def __init__(self, signal: int, encoding: int, width: int):
+        super().__init__()
+        self.linear = nn.Linear(signal + encoding, width)
+
+    def forward(
+        self, signals: Float[Tensor, "cell signal"], encodings: Float[Tensor, "cell encoding"]
+    ) -> Float[Tensor, "cell width"]:
+        """A linear map of both side by side."""
+        joined: Tensor = self.linear(torch.cat([signals, encodings], dim=1))
+        return joined
+
+
+class SumPosition(nn.Module):
+    """``SumPE`` of the paper, section "Positional encodings on cellular complexes"."""
+
+    def __init__(self, signal: int, encoding: int, width: int):
+        super().__init__()
+        self.signal = nn.Linear(signal, width)
+        self.encoding = nn.Linear(encoding, width)
+
+    def forward(
+        self, signals: Float[Tensor, "cell signal"], encodings: Float[Tensor, "cell encoding"]
+    ) -> Float[Tensor, "cell width"]:
+        """The sum of one linear map of each."""
+        joined: Tensor = self.signal(signals) + self.encoding(encodings)
+        return joined
+
+
+class CellEmbedding(nn.Module):
+    """The first layer P of the paper: features of every rank, joined by positional encodings.
+
+    Vertices start from their features, or from one learned vector if they have none; edges from
+    their features, or else from their endpoints' vectors; cells of rank 2 and more from the sum
+    of their vertices' vectors, plus their own features' if they have any. Source: the paper,
+    appendix "Signals on cells".
+    """
+
+    def __init__(
+        self,
+        categories: Sequence[Sequence[int]],
+        continuous: Sequence[int],
+        encoding: int,
+        width: int,
+        *,
+        concat_position: bool,
+        concat_edges: bool,
+        random_signs: bool,
+        dropout: float,
+    ):
+        super().__init__()
+        self.columns = [
+            (len(discrete), values) for discrete, values in zip(categories, continuous, strict=True)
+        ]
+        self.encoding = encoding
+        self.features = nn.ModuleDict(
+            {
+                str(rank): FeatureEmbedding(discrete, values, width)
+                for rank, (discrete, values) in enumerate(zip(categories, continuous, strict=True))
+                if discrete or values
+            }
+        )
+        self.constant = None if "0" in self.features else nn.Parameter(torch.randn(width))
+        self.concat_edges = concat_edges and "1" not in self.features
+        # Without encodings both ways are one linear map.
+        position = ConcatPosition if concat_position or not encoding else SumPosition
+        self.positions = nn.ModuleList(
+            position(2 * width if rank == 1 and self.concat_edges else width, encoding, width)
+            for rank in range(len(self.columns))
+        )
+        self.random_signs = random_signs
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
+        """One row per cell, for each rank of the batch.
+
+        Raises ValueError, naming the rank, if the batch has other columns than the model.
+        """
+        self._check(batch)
+        signals = [self._vertices(batch)]
+        for rank in range(1, batch.dim + 1):
+            signals.append(self._higher(batch, rank, signals[0]))
+        signed = self.random_signs and self.training
+        encodings = with_random_signs(batch) if signed else batch.encodings
+        return [
+            self.dropout(position(signal, rows.to(signal.dtype)))
+            for position, signal, rows in zip(self.positions, signals, encodings, strict=False)
+        ]
+
+    def _vertices(self, batch: CellBatch) -> Float[Tensor, "vertex width"]:
+        if self.constant is not None:
+            return self.constant.expand(batch.num_cells[0], -1)
+        return self._own(batch, 0)
+
+    def _higher(
+        self, batch: CellBatch, rank: int, vertices: Float[Tensor, "vertex width"]
+    ) -> Float[Tensor, "cell signal"]:
+        """The signals of the cells of rank 1 or more."""
+        own = str(rank) in self.features and batch.num_cells[rank] > 0
+        if rank == 1 and own:
+            return self._own(batch, 1)
+        corners = batch.neighborhood(
+            ("vertices of", rank), lambda cells: containment(cells, 0, rank).T.tocsr()
+        )
+        corner_vectors = gather_rows(vertices, corners.senders)
+        if rank == 1 and self.concat_edges:
+            # Every edge has two corners, and the lower number comes first.
+            return corner_vectors.reshape(batch.num_cells[1], 2 * vertices.shape[1])
+        total = segment_sum(corner_vectors, corners.offsets)
+        return total + self._own(batch, rank) if own else total
+
+    def _own(self, batch: CellBatch, rank: int) -> Float[Tensor, "cell width"]:
+        vectors: Tensor = self.features[str(rank)](batch.discrete[rank], batch.continuous[rank])
+        return vectors
+
+    def _check(self, batch: CellBatch) -> None:
+        if len(batch.encoding_signs) != self.encoding:
+            raise ValueError(
+                f"the batch has {len(batch.encoding_signs)} encoding columns, the model expects "
+                f"{self.encoding}; encode the complexes as for training"
+            )
+        for rank, cells in enumerate(batch.num_cells):
+            columns = (batch.discrete[rank].shape[1], batch.continuous[rank].shape[1])
+            if cells and columns != self.columns[rank]:
+                raise ValueError(
+                    f"rank {rank} of the batch has {columns} discrete and continuous feature "
+                    f"columns, the model expects {self.columns[rank]}"
+                )

@@ -1,0 +1,51 @@
+"""From the hidden vectors of cells to one prediction per complex."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cellformer.attention.segments import segment_sum
+from cellformer.complexes.batch import CellBatch
+
+
+class Readout(nn.Module):
+    """A network on each cell, whose hidden layers halve in width, pooled over each complex.
+
+    Reads out the vertices, or the cells of all ranks with the same network. A complex without
+    such cells gets zero. Source: the paper, appendix "Training details".
+    """
+
+    def __init__(
+        self,
+        width: int,
+        hidden_layers: int,
+        outputs: int,
+        *,
+        all_ranks: bool,
+        mean: bool,
+        dropout: float,
+    ):
+        super().__init__()
+        widths = [width >> layer for layer in range(hidden_layers + 1)]
+        steps: list[nn.Module] = []
+        for before, after in pairwise(widths):
+            steps += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
+        self.network = nn.Sequential(*steps, nn.Linear(widths[-1], outputs))
+        self.all_ranks = all_ranks
+        self.mean = mean
+
+    def forward(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Float[Tensor, "complex output"]:
+        """One row per complex of the batch, always."""
+        ranks = range(len(cells)) if self.all_ranks else range(1)
+        offsets = [batch.offsets[rank] for rank in ranks]
+        totals = [segment_sum(self.network(cells[rank]), batch.offsets[rank]) for rank in ranks]
+        total = torch.stack(totals).sum(0)
+        if not self.mean:
+            return total
+        counts = torch.stack([rows.diff() for rows in offsets]).sum(0)
+        return total / counts.clamp(min=1).to(total.dtype).unsqueeze(1)

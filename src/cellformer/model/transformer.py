@@ -1,0 +1,117 @@
+"""The cellular transformer."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cellformer.complexes.batch import CellBatch
+from cellformer.model.config import ArchitectureConfig, ModelConfig
+from cellformer.model.embedding import CellEmbedding
+from cellformer.model.layer import Attention, FeedForward, GeneralLayer, PairwiseLayer
+from cellformer.model.patterns import patterns
+from cellformer.model.plan import AttentionPlan, General, Pairwise
+from cellformer.model.readout import Readout
+
+
+class CellularTransformer(nn.Module):
+    """Predicts ``outputs`` values for each complex of a batch.
+
+    ``plan`` says who attends to whom (`pairwise_mixed`, `general_sparse`, or your own); the ranks
+    of its diagram are the ranks that the model knows and has parameters for. A batch of fewer
+    ranks is ordinary input. Source: the paper, section "The Cellular Transformer".
+
+    Raises ValueError if the configuration describes ranks that the plan does not know.
+    """
+
+    def __init__(self, config: ModelConfig, plan: AttentionPlan):
+        super().__init__()
+        architecture, data = config.architecture, config.data
+        num_ranks = plan.diagram.num_ranks
+        _check_ranks(data.num_ranks, num_ranks, "the configuration describes")
+        absent = num_ranks - data.num_ranks
+        self.config = config
+        self.plan = plan
+        self.embedding = CellEmbedding(
+            data.categories + ((),) * absent,
+            data.continuous + (0,) * absent,
+            data.encoding,
+            architecture.width,
+            concat_position=architecture.position == "concat",
+            concat_edges=architecture.edge_signal == "concat",
+            random_signs=architecture.random_signs,
+            dropout=architecture.embedding_dropout,
+        )
+        self.layers = nn.ModuleList(_layer(architecture, plan) for _ in range(architecture.layers))
+        self.final_norms = nn.ModuleList(
+            nn.LayerNorm(architecture.width) if architecture.final_norm else nn.Identity()
+            for _ in range(num_ranks if architecture.readout_cells == "all" else 1)
+        )
+        self.readout = Readout(
+            architecture.width,
+            architecture.readout_layers,
+            data.outputs,
+            all_ranks=architecture.readout_cells == "all",
+            mean=architecture.pooling == "mean",
+            dropout=architecture.readout_dropout,
+        )
+
+    def forward(self, batch: CellBatch) -> Float[Tensor, "complex output"]:
+        """One row per complex.
+
+        Raises ValueError if the batch has ranks or columns that the model does not know.
+        """
+        cells = self.embed(batch)
+        normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
+        prediction: Tensor = self.readout(normed, batch)
+        return prediction
+
+    def embed(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
+        """The hidden vectors of all cells after the last layer, one tensor per rank of the batch.
+
+        Raises ValueError as `forward` does.
+        """
+        _check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
+        binary = self.config.architecture.neighbor_weights == "binary"
+        pattern_of_arrow = patterns(batch, self.plan, binary)
+        cells: list[Tensor] = self.embedding(batch)
+        for layer in self.layers:
+            cells = layer(cells, pattern_of_arrow)
+        return cells
+
+
+def _layer(architecture: ArchitectureConfig, plan: AttentionPlan) -> PairwiseLayer | GeneralLayer:
+    width, bias = architecture.width, architecture.projection_bias
+
+    def attention(dense: bool) -> Attention:
+        return Attention(
+            width,
+            architecture.heads,
+            dense=dense,
+            theta_per_head=architecture.theta_per_head,
+            scale_scores=architecture.scale_scores,
+            output_projection=architecture.output_projection,
+            attention_dropout=architecture.attention_dropout,
+            dropout=architecture.dropout,
+        )
+
+    def feedforward() -> FeedForward:
+        return FeedForward(width, architecture.inner_width, architecture.dropout)
+
+    match plan:
+        case Pairwise(diagram):
+            return PairwiseLayer(
+                diagram,
+                width,
+                [attention(arrow.dense) for arrow in diagram.arrows],
+                [feedforward() for _ in range(diagram.num_ranks)],
+                bias,
+            )
+        case General(diagram, dense):
+            return GeneralLayer(diagram.num_ranks, width, attention(dense), feedforward(), bias)
+
+
+def _check_ranks(given: int, known: int, what: str) -> None:
+    if given > known:
+        raise ValueError(
+            f"{what} cells of rank {given - 1}, but the model's diagram ends at rank {known - 1}; "
+            f"use a plan with max_rank={given - 1}, or lift to a lower dimension"
+        )

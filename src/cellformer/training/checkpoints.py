@@ -1,0 +1,94 @@
+"""What is kept of a training after every epoch."""
+
+import csv
+import math
+import time
+from typing import Any
+
+import lightning.pytorch as pl
+
+from cellformer.data.files import replace_atomically
+from cellformer.training.metrics import higher_is_better
+from cellformer.training.module import CellularModule
+from cellformer.training.run_folder import RunFolder, save_weights
+
+Row = dict[str, float]
+
+
+class Checkpoints(pl.Callback):
+    """Keeps the best and the last weights, the learning curve, and the state to resume from.
+
+    The best epoch is the one with the best validation metric; the first of equals wins, and a
+    value that is not a number never does. Every file is replaced in one step, so a run that is
+    stopped at any moment can be resumed from its last finished epoch.
+    """
+
+    def __init__(self, folder: RunFolder, metric: str):
+        self.folder = folder
+        self.metric = metric
+        self.best_value = math.nan
+        self.best_epoch = -1
+        self.curve: list[Row] = []
+        self.started = time.monotonic()
+
+    def state_dict(self) -> dict[str, Any]:
+        """What resuming needs; plain numbers only."""
+        return {"best_value": self.best_value, "best_epoch": self.best_epoch, "curve": self.curve}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes up the state of the interrupted training."""
+        self.best_value = state_dict["best_value"]
+        self.best_epoch = state_dict["best_epoch"]
+        self.curve = state_dict["curve"]
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Starts the clock of the epoch."""
+        self.started = time.monotonic()
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Writes weights, curve and state; runs after validation."""
+        assert isinstance(pl_module, CellularModule)
+        measured = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        row = {
+            "epoch": trainer.current_epoch,
+            "step": trainer.global_step,
+            "learning_rate": float(trainer.optimizers[0].param_groups[0]["lr"]),
+            **measured,
+            "seconds": round(time.monotonic() - self.started, 3),
+        }
+        self.curve.append(row)
+        if self._is_best(measured.get(f"val_{self.metric}", math.nan)):
+            self.best_value, self.best_epoch = measured[f"val_{self.metric}"], trainer.current_epoch
+            save_weights(self.folder.weights("best"), pl_module.model)
+        save_weights(self.folder.weights("last"), pl_module.model)
+        self._write_curve()
+        with replace_atomically(self.folder.resume) as unfinished:
+            trainer.save_checkpoint(unfinished)
+
+    def _is_best(self, value: float) -> bool:
+        if math.isnan(value):
+            return False
+        if math.isnan(self.best_value):
+            return True
+        better = (
+            value > self.best_value if higher_is_better(self.metric) else value < self.best_value
+        )
+        return better
+
+    def _write_curve(self) -> None:
+        """Appends the newest epoch; rewrites the file after a resume, where it may be ahead."""
+        path = self.folder.curve
+        fields = list(self.curve[0])
+        lines = path.read_bytes().count(b"\n") if path.exists() else 0
+        if lines == len(self.curve) and lines > 1:
+            with path.open("a", newline="", encoding="utf-8") as file:
+                csv.DictWriter(file, fields, extrasaction="ignore").writerow(self.curve[-1])
+            return
+
+        with (
+            replace_atomically(path) as unfinished,
+            unfinished.open("w", newline="", encoding="utf-8") as file,
+        ):
+            writer = csv.DictWriter(file, fields, extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(self.curve)

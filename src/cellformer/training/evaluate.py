@@ -1,0 +1,50 @@
+"""Score a trained model."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cellformer.data.prepare import prepare
+from cellformer.data.sources import open_source
+from cellformer.training.build import build_encodings, build_lifting
+from cellformer.training.materials import gather
+from cellformer.training.summary import score_outputs
+from cellformer.training.trained import TrainedRun
+
+
+def evaluate(
+    run: Path, source: str | None = None, part: str = "test", weights: str = "best"
+) -> dict[str, Any]:
+    """The scores on all rows of a source, or on a part of the run's own data.
+
+    Raises FileNotFoundError for a missing run or source, ValueError if there is nothing to score.
+    """
+    trained = TrainedRun.open(run, weights)
+    task, data = trained.recipe.task, trained.config.data
+    if source is None:
+        materials = gather(data)
+        complexes, chosen, name = materials.complexes, materials.split[part], materials.name
+        failures = len(materials.failures)
+    else:
+        labeled = open_source(source, task=task)
+        if labeled.task_or_none is None:
+            raise ValueError(f"{source} lacks the targets of this run: {', '.join(task.targets)}")
+        prepared = prepare(
+            labeled, build_lifting(data), build_encodings(data), workers=data.workers,
+            over_limit="skip",
+        )  # fmt: skip
+        complexes, chosen, name = prepared.complexes, np.arange(len(prepared.rows)), labeled.name
+        failures = len(prepared.failures)
+    if not len(chosen):
+        raise ValueError(f"the {part} part of {name} is empty; there is nothing to score")
+    targets = complexes.targets
+    assert targets is not None
+    return {
+        "source": name,
+        "part": part if source is None else "all",
+        "weights": weights,
+        "complexes": len(chosen),
+        "rows_without_complex": failures,
+        "scores": score_outputs(task, trained.outputs(complexes, chosen), targets[chosen]),
+    }

@@ -1,0 +1,169 @@
+"""Train a model from a configuration into a run folder."""
+
+import logging
+import math
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.callbacks import EarlyStopping
+from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+
+from cellformer.data.loader import batches
+from cellformer.training.checkpoints import Checkpoints
+from cellformer.training.config import RunConfig
+from cellformer.training.display import display
+from cellformer.training.materials import Materials, gather
+from cellformer.training.metrics import higher_is_better
+from cellformer.training.module import CellularModule
+from cellformer.training.recipe import Recipe
+from cellformer.training.run_folder import RunFolder
+from cellformer.training.summary import write_summary
+from cellformer.training.trainer import lightning_warnings, trainer_options
+
+logger = logging.getLogger(__name__)
+
+
+class TrainingInterrupted(Exception):  # noqa: N818 - like KeyboardInterrupt
+    """Training was stopped from outside; ``signal`` is the number of what stopped it."""
+
+    def __init__(self, folder: Path, signal: int):
+        super().__init__(
+            f"interrupted; all up to the last finished epoch is in {folder}; "
+            f"go on with: cellformer train --resume {folder}"
+        )
+        self.signal = signal
+
+
+def train(config: RunConfig, path: Path, stop_after: int | None = None) -> dict[str, Any]:
+    """Trains into a new run folder and returns the summary, as it stands in ``summary.json``.
+
+    ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
+    of them; `resume` goes on. Raises FileExistsError if the folder holds a run already, ValueError
+    for data that cannot be trained on, `TrainingInterrupted` on Ctrl-C and SIGTERM.
+    """
+    folder = RunFolder(path)
+    folder.claim()
+    materials = gather(config.data)
+    recipe = Recipe.for_materials(config, materials)
+    recipe.write(folder)
+    folder.write_config(config)
+    return _run(config, folder, materials, recipe, stop_after)
+
+
+def resume(path: Path, stop_after: int | None = None) -> dict[str, Any]:
+    """Goes on with an interrupted run; the result equals that of an uninterrupted one.
+
+    A finished run is left as it is and its summary returned. Raises FileNotFoundError if the
+    folder holds no run.
+    """
+    folder = RunFolder(path)
+    config = RunConfig.from_json(folder.require(folder.config))
+    if folder.summary.exists():
+        logger.info("%s is finished already", path)
+        return folder.read_summary()
+    return _run(config, folder, gather(config.data), Recipe.read(folder), stop_after)
+
+
+def _run(
+    config: RunConfig,
+    folder: RunFolder,
+    materials: Materials,
+    recipe: Recipe,
+    stop_after: int | None,
+) -> dict[str, Any]:
+    began = time.monotonic()
+    chosen = config.training
+    loaders = {
+        part: batches(
+            materials.complexes,
+            materials.split[part],
+            chosen.batch_size,
+            shuffle=part == "train",
+            seed=chosen.seed,
+            workers=chosen.loader_workers,
+        )
+        for part in ("train", "val")
+    }
+    total_steps = min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
+    torch.manual_seed(chosen.seed)
+    module = CellularModule(
+        recipe.build(),
+        recipe.task,
+        recipe.scaling,
+        chosen.loss,
+        config.optimizer,
+        int(total_steps),
+        chosen.seed,
+    )
+    logger.info(
+        "%s: %d training complexes, %d parameters, %d steps",
+        materials.name,
+        len(materials.split["train"]),
+        sum(p.numel() for p in module.parameters()),
+        total_steps,
+    )
+    checkpoints = Checkpoints(folder, recipe.task.metric)
+    trainer = pl.Trainer(
+        max_epochs=chosen.epochs if stop_after is None else min(stop_after, chosen.epochs),
+        callbacks=[checkpoints, StopAtStep(int(total_steps)), *_other_callbacks(config, recipe)],
+        logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
+        gradient_clip_val=config.optimizer.clip_norm or None,
+        num_sanity_val_steps=0,
+        enable_checkpointing=False,
+        log_every_n_steps=1,
+        **trainer_options(chosen),
+    )
+    with lightning_warnings():
+        try:
+            trainer.fit(
+                module,
+                loaders["train"],
+                loaders["val"],
+                ckpt_path=folder.resume if folder.resume.exists() else None,
+                weights_only=True,
+            )
+        except SIGTERMException as error:
+            raise TrainingInterrupted(folder.path, signal.SIGTERM) from error
+        except SystemExit as error:  # Lightning's answer to Ctrl-C
+            raise TrainingInterrupted(folder.path, signal.SIGINT) from error
+    return write_summary(
+        config, folder, materials, recipe, checkpoints, seconds=time.monotonic() - began
+    )
+
+
+class StopAtStep(pl.Callback):
+    """Ends training, with a last validation, after a number of steps."""
+
+    def __init__(self, last_step: int):
+        self.last_step = last_step
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: object,
+        batch: object,
+        batch_idx: int,
+    ) -> None:
+        """Lightning validates before it obeys; its own max_steps would not."""
+        if trainer.global_step >= self.last_step:
+            trainer.should_stop = True
+
+
+def _other_callbacks(config: RunConfig, recipe: Recipe) -> list[pl.Callback]:
+    callbacks: list[pl.Callback] = [display(recipe.task.metric)]
+    if config.training.patience is not None:
+        callbacks.append(
+            EarlyStopping(
+                f"val_{recipe.task.metric}",
+                patience=config.training.patience,
+                mode="max" if higher_is_better(recipe.task.metric) else "min",
+                check_finite=False,  # an undefined score is no reason to stop
+            )
+        )
+    return callbacks

@@ -1,0 +1,77 @@
+"""What a run folder knows beside its configuration: shapes, task and scaling."""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from cellformer.data.dataset import Task
+from cellformer.model.config import DataShape, ModelConfig
+from cellformer.model.plan import AttentionPlan, attention_plan, plan_from_dict
+from cellformer.model.transformer import CellularTransformer
+from cellformer.training.config import RunConfig
+from cellformer.training.materials import Materials
+from cellformer.training.run_folder import RunFolder, write_json
+from cellformer.training.scaling import Scaling
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that is needed to build the model of a run and to read its outputs."""
+
+    task: Task
+    scaling: Scaling
+    model: ModelConfig
+    plan: AttentionPlan
+
+    @classmethod
+    def for_materials(cls, config: RunConfig, materials: Materials) -> "Recipe":
+        """Reads shapes off the complexes, and the scaling off the training targets alone."""
+        complexes, task = materials.complexes, materials.task
+        assert complexes.targets is not None
+        scaled = task.kind == "regression" and config.training.standardize
+        return cls(
+            task,
+            Scaling.fit(complexes.targets[materials.split["train"]])
+            if scaled
+            else Scaling.none(len(task.targets)),
+            ModelConfig(config.model, DataShape.of(complexes, task.outputs)),
+            attention_plan(config.attention, max_rank=len(complexes.ranks) - 1),
+        )
+
+    def build(self) -> CellularTransformer:
+        """The model, with fresh weights."""
+        return CellularTransformer(self.model, self.plan)
+
+    def write(self, folder: RunFolder) -> None:
+        """Writes model.json."""
+        write_json(
+            folder.model,
+            {
+                "format": FORMAT,
+                "task": dataclasses.asdict(self.task),
+                "scaling": dataclasses.asdict(self.scaling),
+                "model": self.model.to_dict(),
+                "attention": self.plan.to_dict(),
+            },
+        )
+
+    @classmethod
+    def read(cls, folder: RunFolder) -> "Recipe":
+        """Reads model.json; raises ValueError, naming the file, where it is off."""
+        path = folder.require(folder.model)
+        try:
+            values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if values["format"] != FORMAT:
+                raise ValueError(f"format {values['format']}, this version reads {FORMAT}")
+            task, scaling = values["task"], values["scaling"]
+            return cls(
+                Task(task["kind"], tuple(task["targets"]), task["metric"], tuple(task["labels"])),
+                Scaling(tuple(scaling["mean"]), tuple(scaling["deviation"])),
+                ModelConfig.from_dict(values["model"]),
+                plan_from_dict(values["attention"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: not a model description ({error!r})") from error

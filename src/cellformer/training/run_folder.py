@@ -1,0 +1,110 @@
+"""The files of a run, and writing them so that a crash leaves the old or the new one."""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from cellformer.data.files import replace_atomically
+from cellformer.training.config import RunConfig
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder that is enough to predict, to evaluate and to go on training."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The full configuration."""
+        return self.path / "config.json"
+
+    @property
+    def model(self) -> Path:
+        """What else is needed to build the model: shapes, task, scaling."""
+        return self.path / "model.json"
+
+    @property
+    def curve(self) -> Path:
+        """One row per epoch."""
+        return self.path / "curve.csv"
+
+    @property
+    def resume(self) -> Path:
+        """The state of training after the last finished epoch."""
+        return self.path / "resume.ckpt"
+
+    @property
+    def summary(self) -> Path:
+        """The result and where it comes from."""
+        return self.path / "summary.json"
+
+    @property
+    def test_predictions(self) -> Path:
+        """The predictions for the test set."""
+        return self.path / "test_predictions.csv"
+
+    @property
+    def failures(self) -> Path:
+        """The rows of the data that could not be used, with reasons."""
+        return self.path / "failures.csv"
+
+    def weights(self, which: str) -> Path:
+        """The weights after the ``best`` or the ``last`` epoch."""
+        return self.path / f"{which}.safetensors"
+
+    def claim(self) -> None:
+        """Makes the folder for a new run; raises FileExistsError if a run is already there."""
+        if self.config.exists():
+            raise FileExistsError(
+                f"{self.path} holds a run already; go on with it by --resume {self.path}, or "
+                "choose another folder with -o"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def write_config(self, config: RunConfig) -> None:
+        """Writes config.json, with all defaults."""
+        write_json(self.config, dataclasses.asdict(config))
+
+    def read_summary(self) -> dict[str, Any]:
+        """The result of a finished run."""
+        values: dict[str, Any] = json.loads(self.require(self.summary).read_text(encoding="utf-8"))
+        return values
+
+    def require(self, file: Path) -> Path:
+        """The file, if it is there; otherwise raises FileNotFoundError."""
+        if not file.exists():
+            what = "is not a run folder" if not self.config.exists() else "is not finished"
+            raise FileNotFoundError(f"{self.path} {what}: {file.name} is missing")
+        return file
+
+
+def write_json(path: Path, values: object) -> None:
+    """Writes JSON atomically."""
+    with replace_atomically(path) as unfinished:
+        unfinished.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def save_weights(path: Path, model: nn.Module) -> None:
+    """Writes the weights atomically, as safetensors."""
+    tensors = {
+        name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()
+    }
+    with replace_atomically(path) as unfinished:
+        save_file(tensors, unfinished)
+
+
+def load_weights(path: Path, model: nn.Module) -> None:
+    """Reads weights into a model of the same shape; raises ValueError where they do not fit."""
+    try:
+        model.load_state_dict(load_file(path))
+    except Exception as error:
+        raise ValueError(
+            f"{path}: these weights cannot be loaded into the model that model.json "
+            f"describes ({error})"
+        ) from error

@@ -1,0 +1,43 @@
+"""Regression targets in the units of training and back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor, as_tensor
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Subtracts the mean of each target and divides by its deviation."""
+
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+
+    @classmethod
+    def none(cls, num_targets: int) -> "Scaling":
+        """Leaves targets as they are."""
+        return cls((0.0,) * num_targets, (1.0,) * num_targets)
+
+    @classmethod
+    def fit(cls, targets: NDArray[np.floating]) -> "Scaling":
+        """Mean and deviation of each column of (complexes, targets), missing values (NaN) aside.
+
+        A column that does not vary is only shifted; one without values is left as it is.
+        """
+        mean, deviation = [], []
+        for column in np.asarray(targets, np.float64).T:
+            known = column[~np.isnan(column)]
+            spread = float(known.std()) if len(known) else 0.0
+            mean.append(float(known.mean()) if len(known) else 0.0)
+            deviation.append(spread if spread > 0 else 1.0)
+        return cls(tuple(mean), tuple(deviation))
+
+    def scale(self, targets: Float[Tensor, "complex target"]) -> Float[Tensor, "complex target"]:
+        """From the user's units to those of training."""
+        return (targets - as_tensor(self.mean).to(targets)) / as_tensor(self.deviation).to(targets)
+
+    def unscale(self, values: Float[Tensor, "complex target"]) -> Float[Tensor, "complex target"]:
+        """From the units of training to the user's."""
+        return values * as_tensor(self.deviation).to(values) + as_tensor(self.mean).to(values)

@@ -1,0 +1,16 @@
+"""The learning rate of every step: linear warm-up, then a cosine to zero."""
+
+import math
+
+
+def warmup_cosine(step: int, total_steps: int, warmup: float) -> float:
+    """The factor of the peak rate at ``step`` of ``total_steps`` (the paper, "Training details").
+
+    ``warmup`` is the part of the steps that rise. Step 0 already learns: rising over w steps, step
+    s has the factor (s + 1) / w. After the last step the factor stays at the cosine's end.
+    """
+    rising = round(warmup * total_steps)
+    if step < rising:
+        return (step + 1) / rising
+    progress = (step - rising) / max(1, total_steps - rising)
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))

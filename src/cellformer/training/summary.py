@@ -1,0 +1,142 @@
+"""The result of a run, beside that of predicting without a model."""
+
+import math
+import platform
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+from numpy.typing import NDArray
+
+from cellformer.data.dataset import Task
+from cellformer.training.checkpoints import Checkpoints
+from cellformer.training.config import RunConfig
+from cellformer.training.materials import Materials
+from cellformer.training.metrics import scores
+from cellformer.training.recipe import Recipe
+from cellformer.training.run_folder import RunFolder, write_json
+from cellformer.training.trained import TrainedRun
+
+
+def write_summary(
+    config: RunConfig,
+    folder: RunFolder,
+    materials: Materials,
+    recipe: Recipe,
+    checkpoints: Checkpoints,
+    seconds: float,
+) -> dict[str, Any]:
+    """Scores the best and the last weights on validation and test data and writes summary.json.
+
+    The reported test score is that of the epoch with the best validation score; the last epoch's
+    stands beside it.
+    """
+    targets = materials.complexes.targets
+    assert targets is not None
+    parts = [part for part in ("val", "test") if len(materials.split[part])]
+    results: dict[str, dict[str, dict[str, float]]] = {}
+    for which in ("best", "last"):
+        if not folder.weights(which).exists():
+            continue  # no epoch had a defined validation score
+        run = TrainedRun.open(folder.path, which)
+        results[which] = {
+            part: score_outputs(
+                recipe.task, run.outputs(materials.complexes, chosen), targets[chosen]
+            )
+            for part in parts
+            for chosen in [materials.split[part]]
+        }
+    baseline = {
+        part: score_outputs(
+            recipe.task,
+            constant_outputs(
+                recipe.task, targets[materials.split["train"]], len(materials.split[part])
+            ),
+            targets[materials.split[part]],
+        )
+        for part in parts
+    }
+    summary = {
+        "metric": recipe.task.metric,
+        "best_epoch": checkpoints.best_epoch + 1,
+        "epochs": len(checkpoints.curve),
+        "scores": results,
+        "baseline": baseline,
+        "complexes": {part: len(chosen) for part, chosen in materials.split.items()},
+        "rows_without_complex": len(materials.failures),
+        "labeled": dict(
+            zip(recipe.task.targets, (~np.isnan(targets)).sum(0).tolist(), strict=True)
+        ),
+        "parameters": sum(p.numel() for p in recipe.build().parameters()),
+        "data": {"name": materials.name, "fingerprint": materials.fingerprint},
+        "seed": config.training.seed,
+        "seconds": round(seconds, 1),
+        "versions": {
+            name: metadata.version(name)
+            for name in ("cellformer", "torch", "lightning", "numpy", "scipy", "rdkit")
+        },
+        "machine": {
+            "platform": platform.platform(),
+            "processor": _processor(),
+            "threads": torch.get_num_threads(),
+        },
+    }
+    write_json(folder.summary, summary)
+    return summary
+
+
+def score_outputs(
+    task: Task,
+    outputs: Float32[np.ndarray, "complex output"],
+    targets: Float32[np.ndarray, "complex target"],
+) -> dict[str, float]:
+    """The metrics of predictions that are arrays."""
+    return scores(task, torch.from_numpy(np.array(outputs)), torch.from_numpy(np.array(targets)))
+
+
+def constant_outputs(
+    task: Task, training_targets: NDArray[np.floating], rows: int
+) -> Float32[np.ndarray, "complex output"]:
+    """The best that one answer for all rows can do: the training median, or the commonest class."""
+    columns = []
+    for column in training_targets.T:
+        known = column[~np.isnan(column)]
+        if task.kind == "regression":
+            columns.append([float(np.median(known)) if len(known) else math.nan])
+        elif task.kind == "binary":
+            columns.append([float(np.mean(known)) - 0.5 if len(known) else 0.0])
+        else:
+            columns.append(np.bincount(known.astype(int), minlength=task.outputs).tolist())
+    return np.tile(np.concatenate(columns).astype(np.float32), (rows, 1))
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """The result in a few lines."""
+    metric = summary["metric"]
+    lines = []
+    for which, when in (
+        ("best", f"best validation epoch ({summary['best_epoch']})"),
+        ("last", f"last epoch ({summary['epochs']})"),
+    ):
+        if which not in summary["scores"]:
+            continue
+        scored = summary["scores"][which]
+        told = ", ".join(f"{part} {metric} {values[metric]:.4f}" for part, values in scored.items())
+        lines.append(f"{when}: {told}")
+    part = "test" if "test" in summary["baseline"] else "val"
+    base = summary["baseline"][part][metric]
+    lines.append(f"the same answer for all rows: {part} {metric} {base:.4f}")
+    best = summary["scores"].get("best", summary["scores"]["last"])[part][metric]
+    if metric in ("mae", "rmse") and base:
+        lines.append(f"ratio: {best / base:.3f}")
+    return "\n".join(lines)
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor()

@@ -1,0 +1,132 @@
+import dataclasses
+import inspect
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import cellformer as cf
+from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
+
+
+def test_a_batch_and_its_collection_describe_the_same_data(ring, cliques):
+    complexes = [cliques(0), cliques(1)]
+    ragged = cf.RaggedComplexes.from_complexes(complexes)
+    shape = DataShape.of(ragged, outputs=4)
+    assert shape == DataShape.of(cf.collate(complexes), outputs=4)
+    assert shape == DataShape(((3,), (), ()), (0, 0, 2), 3, 4)
+
+
+def test_a_rank_without_cells_has_columns_without_categories(path):
+    cells = cf.CellComplex.from_boundaries(
+        [np.zeros((1, 0))], features=[[0], np.zeros((0, 2), np.int64)]
+    )
+    assert DataShape.of(cf.collate([cells])).categories == ((1,), (0, 0))
+
+
+def test_for_batch_offers_every_architecture_field_with_its_default():
+    offered = inspect.signature(ModelConfig.for_batch).parameters
+    for entry in dataclasses.fields(ArchitectureConfig):
+        assert offered[entry.name].default == entry.default, entry.name
+    assert set(offered) - {entry.name for entry in dataclasses.fields(ArchitectureConfig)} == {
+        "batch",
+        "outputs",
+    }
+
+
+def test_for_batch_passes_every_field_on(ring):
+    changed = {
+        "width": 32,
+        "layers": 1,
+        "heads": 4,
+        "feedforward_width": 48,
+        "dropout": 0.2,
+        "attention_dropout": 0.3,
+        "embedding_dropout": 0.4,
+        "readout_layers": 1,
+        "readout_dropout": 0.5,
+        "readout_cells": "all",
+        "pooling": "mean",
+        "position": "sum",
+        "edge_signal": "concat",
+        "neighbor_weights": "binary",
+        "scale_scores": False,
+        "projection_bias": False,
+        "output_projection": False,
+        "theta_per_head": True,
+        "final_norm": False,
+        "random_signs": False,
+    }
+    config = ModelConfig.for_batch(cf.collate([ring(4)]), outputs=2, **changed)
+    assert dataclasses.asdict(config.architecture) == changed
+    assert config.data.outputs == 2
+
+
+def test_a_misspelt_keyword_is_an_error(ring):
+    with pytest.raises(TypeError, match="widht"):
+        ModelConfig.for_batch(cf.collate([ring(4)]), widht=32)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"width": 30}, r"width \(30\) must be a multiple of heads"),
+        ({"width": 0}, "width must be a whole number, at least 1"),
+        ({"layers": -1}, "layers must be"),
+        ({"readout_layers": 7}, "halved"),
+        ({"feedforward_width": 0}, "feedforward_width"),
+        ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
+        ({"attention_dropout": -0.1}, "attention_dropout"),
+        ({"pooling": "summ"}, "unknown pooling 'summ'; did you mean 'sum'"),
+        ({"readout_cells": "vertex"}, "did you mean 'vertices'"),
+    ],
+)
+def test_a_value_out_of_range_is_an_error_that_names_the_field(values, message):
+    with pytest.raises(ValueError, match=message):
+        ArchitectureConfig(**values)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"categories": ((3,),), "continuous": (0, 0)}, "one entry per rank"),
+        ({"outputs": 0}, "outputs"),
+        ({"encoding": -1}, "encoding"),
+        ({"categories": ((-1,),)}, "categories"),
+    ],
+)
+def test_an_impossible_data_shape_is_an_error(values, message):
+    with pytest.raises(ValueError, match=message):
+        DataShape(**values)
+
+
+def test_the_configuration_survives_json(ring):
+    config = ModelConfig.for_batch(cf.collate([ring(4)]), width=32, heads=4, pooling="mean")
+    assert ModelConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_a_misspelt_key_of_a_saved_configuration_names_the_nearest_right_one():
+    values = ModelConfig().to_dict()
+    values["architecture"]["widht"] = values["architecture"].pop("width")
+    with pytest.raises(ValueError, match="key of architecture 'widht'; did you mean 'width'"):
+        ModelConfig.from_dict(values)
+    del values["architecture"]["widht"]
+    with pytest.raises(ValueError, match="architecture lacks width"):
+        ModelConfig.from_dict(values)
+
+
+def test_every_field_is_explained():
+    for kind in (ArchitectureConfig, DataShape, ModelConfig):
+        for entry in dataclasses.fields(kind):
+            assert f"        {entry.name}: " in kind.__doc__
+
+
+def test_importing_the_configuration_imports_neither_torch_nor_numpy():
+    code = (
+        "import sys, cellformer.model.config as c; c.ModelConfig(); "
+        "sys.exit(' '.join({'torch', 'numpy', 'scipy'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
