@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.complexes import examples, neighborhoods
+from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.interop.toponetx_complex import to_toponetx
 from cellformer.complexes.neighborhood import Neighborhood
-from cellformer.complexes.polygons import boundary_walks, edge_ends
+from cellformer.complexes.polygons import boundary_walks, edge_boundary, edge_ends
 from cellformer.complexes.relabel import flip, permute
 from strategies import NAMED, complexes, orders, orientations, random_complex
 
@@ -135,7 +136,6 @@ def test_flipping_orientations_changes_no_unsigned_matrix(data):
         np.testing.assert_array_equal(after.toarray(), expected, err_msg=what)
 
 
-@pytest.mark.filterwarnings("default")
 def test_matrices_equal_those_of_toponetx_on_random_complexes():
     rng = np.random.default_rng(0)
     with_faces = 0
@@ -188,9 +188,6 @@ def test_two_polygons_may_share_several_edges():
 
 
 def test_a_large_star_does_not_overflow_small_integers():
-    from cellformer.complexes.cell_complex import CellComplex
-    from cellformer.complexes.polygons import edge_boundary
-
     edges = np.array([(0, leaf) for leaf in range(1, 301)])
     star = CellComplex.from_boundaries([edge_boundary(301, edges)])
     assert neighborhoods.hodge_laplacian(star, 0)[0, 0] == 300

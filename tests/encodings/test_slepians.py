@@ -11,8 +11,14 @@ from cellformer.complexes.neighborhoods import (
     up_adjacency,
     up_laplacian,
 )
+from cellformer.encodings import slepians
 from cellformer.encodings.encode import encode
-from cellformer.encodings.slepians import Slepians, band_bases, slepians_of
+from cellformer.encodings.slepians import (
+    Slepians,
+    SlepiansTooLargeError,
+    band_bases,
+    slepians_of,
+)
 
 
 def band_projector(laplacian):
@@ -78,7 +84,7 @@ def test_random_complexes_match_the_definition(random_complex, seed):
 def test_one_set_against_the_dense_operator(random_complex, seed):
     cells = random_complex(seed)
     random = np.random.default_rng(seed)
-    band = band_bases(cells.boundary(1))[0]
+    band = band_bases(cells.boundary(1).toarray().astype(float))[0]
     projector = band @ band.T
     count = cells.num_vertices
     chosen = np.sort(random.choice(count, int(random.integers(1, count)), replace=False))
@@ -98,7 +104,7 @@ def test_one_set_against_the_dense_operator(random_complex, seed):
 
 def test_bands_are_those_of_the_two_laplacians(named):
     for rank in range(1, named.dim + 1):
-        upper, lower = band_bases(named.boundary(rank))
+        upper, lower = band_bases(named.boundary(rank).toarray().astype(float))
         np.testing.assert_allclose(
             upper @ upper.T, band_projector(up_laplacian(named, rank - 1)), atol=1e-10
         )
@@ -123,5 +129,25 @@ def test_the_harmonic_vector_follows_the_slepians(make):
 
 def test_a_complex_beyond_the_limit_is_named_and_told_what_to_use():
     cells = CellComplex.from_boundaries([], num_vertices=3001, name="dust")
-    with pytest.raises(ValueError, match=r"complex 'dust': 3001 .* limit is 3000.*use bspe"):
+    with pytest.raises(
+        SlepiansTooLargeError, match=r"complex 'dust': 3001 .* limit is 3000.*use bspe"
+    ):
         encode(cells, Slepians(8))
+
+
+def test_neighborhoods_beyond_the_limit_are_refused_unless_they_are_the_same(make, monkeypatch):
+    star, path = make("star of 101"), make("three vertices")
+    expected = encode(star, Slepians(8)).encodings[1]
+    # All edges of the star have one lower set; the vertices have a large one and many of two cells.
+    monkeypatch.setattr(slepians, "MOST_WORK", 102.0**3 + 101 * 2**3 + 1)
+    np.testing.assert_array_equal(encode(star, Slepians(8)).encodings[1], expected)
+    monkeypatch.setattr(slepians, "MOST_WORK", 10.0)
+    with pytest.raises(SlepiansTooLargeError, match="neighborhoods of rank 0 are too large"):
+        encode(path, Slepians(8))
+
+
+def test_blocks_of_sets_change_nothing(make, monkeypatch):
+    whole = encode(make("tetrahedra"), Slepians(8)).encodings
+    monkeypatch.setattr(slepians, "_BLOCK", 1)
+    for one, other in zip(encode(make("tetrahedra"), Slepians(8)).encodings, whole, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)

@@ -15,7 +15,7 @@ from cellformer.lifting.lift import LiftingLimitError
 from strategies import assert_same_complex, graphs
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(graph=graphs(max_vertices=9), max_dim=st.integers(1, 5))
 def test_the_cells_are_the_cliques_in_lexicographic_order(graph, max_dim, vertex_sets, to_networkx):
     cells = Cliques(max_dim)(graph)
@@ -25,7 +25,7 @@ def test_the_cells_are_the_cliques_in_lexicographic_order(graph, max_dim, vertex
         assert vertex_sets(cells, rank) == sorted(c for c in every if len(c) == rank + 1)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(graph=graphs(max_vertices=8))
 def test_boundaries_are_the_simplicial_ones_up_to_turning_triangles(graph, vertex_sets):
     cells = Cliques(4)(graph)
@@ -45,7 +45,7 @@ def test_boundaries_are_the_simplicial_ones_up_to_turning_triangles(graph, verte
         np.testing.assert_array_equal(cells.boundary(rank).toarray(), expected * turned)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data(), graph=graphs(max_vertices=9))
 def test_cells_do_not_depend_on_the_numbers_of_vertices_and_edges(data, graph, vertex_sets):
     vertices = np.array(data.draw(st.permutations(range(graph.num_vertices))), np.int64)

@@ -185,7 +185,7 @@ def test_degenerate_faces_are_dropped_and_counted():
     [
         ([[0, 1, 2], [0, 1, 5]], None, r"face 1 names vertex 5, outside 0\.\.4"),
         ([[0, 1, -1]], None, "face 0 names vertex -1"),
-        ([[0.0, 1.0, 2.0]], None, "vertex numbers must be integers, got float64"),
+        (np.array([[0.0, 1.0, 2.0]]), None, "vertex numbers must be integers, got float64"),
         (np.array([0, 1, 2]), [0, 4], "offsets must rise"),
         (np.array([0, 1, 2]), [1, 3], "offsets must rise"),
         (np.array([0, 1, 2]), [0, 3, 2, 3], "offsets must rise"),

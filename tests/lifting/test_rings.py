@@ -113,14 +113,14 @@ def test_faces_do_not_depend_on_the_numbers_of_vertices_and_edges(data, graph, v
 
 
 @pytest.mark.parametrize("name", CAGES)
-def test_known_molecules_under_200_orders_of_their_atoms(name, vertex_sets):
+def test_known_molecules_in_many_orders_of_their_atoms(name, vertex_sets):
     smiles, sizes = CAGES[name]
     graph = Graph.from_smiles(smiles)
     expected = sorted(vertex_sets(Rings()(graph)))
     if sizes is not None:
         assert sorted(map(len, expected)) == sizes
     rng = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(200 if name in ("cubane", "adamantane", "norbornane") else 30):
         atoms = rng.permutation(graph.num_vertices)
         relabelled = Rings()(permute_graph(graph, atoms, rng.permutation(graph.num_edges)))
         assert sorted(vertex_sets(relabelled, names=atoms)) == expected
@@ -153,11 +153,11 @@ def test_buckminsterfullerene_has_12_pentagons_and_20_hexagons(from_networkx):
 
 def test_rings_of_real_molecules_are_those_of_rdkit(vertex_sets):
     seen = 0
-    for graph in itertools.islice(nci_molecules(), 500):
+    for graph in itertools.islice(nci_molecules(), 300):
         cells = Rings()(graph)
         assert sorted(vertex_sets(cells)) == rdkit_rings(graph), graph.name
         seen += cells.num_cells[2]
-    assert seen > 500
+    assert seen > 300
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -170,10 +170,10 @@ def test_there_are_as_many_as_rdkit_counts(seed, from_networkx):
 
 def test_real_molecules_under_200_orders_of_their_atoms(vertex_sets):
     rng = np.random.default_rng(0)
-    fused = [graph for graph in itertools.islice(nci_molecules(), 300) if graph.num_edges > 35]
-    for graph in fused[:4]:
+    fused = (graph for graph in nci_molecules() if graph.num_edges > graph.num_vertices + 3)
+    for graph in itertools.islice(fused, 2):
         expected = sorted(vertex_sets(Rings()(graph)))
-        assert expected
+        assert len(expected) > 4
         for _ in range(200):
             atoms = rng.permutation(graph.num_vertices)
             found = vertex_sets(Rings()(permute_graph(graph, atoms)), names=atoms)
@@ -183,7 +183,7 @@ def test_real_molecules_under_200_orders_of_their_atoms(vertex_sets):
 def test_zinc_molecules_have_the_rings_of_rdkit_in_any_order(data, vertex_sets):
     rng = np.random.default_rng(0)
     with np.load(data / "zinc" / "zinc12k_graphs.npz") as arrays:
-        vertices, edges = arrays["num_nodes"][:200], arrays["num_edges"][:200]
+        vertices, edges = arrays["num_nodes"][:100], arrays["num_edges"][:100]
         index = arrays["edge_index"].astype(np.int64)
     ends = np.cumsum(edges)
     for count, start, stop in zip(vertices.tolist(), ends - edges, ends, strict=True):
@@ -231,11 +231,17 @@ def test_max_size_only_leaves_out(graph, max_size):
 
 
 @pytest.mark.parametrize(
-    "network", [nx.complete_graph(60), nx.gnm_random_graph(400, 1200, seed=0)], ids=str
+    ("network", "max_steps"),
+    [
+        (nx.gnm_random_graph(400, 1200, seed=0), 50_000),  # while looking for prototypes
+        (nx.complete_graph(60), 1_200_000),  # during the elimination
+        (nx.complete_graph(100), 20_000_000),
+    ],
+    ids=str,
 )
-def test_over_the_limit_on_steps_the_search_ends(network, from_networkx):
-    with pytest.raises(LiftingLimitError, match="more than 50000 steps"):
-        Rings(max_steps=50_000)(from_networkx(network))
+def test_over_the_limit_on_steps_the_search_ends(network, max_steps, from_networkx):
+    with pytest.raises(LiftingLimitError, match=f"more than {max_steps} steps"):
+        Rings(max_steps=max_steps)(from_networkx(network))
 
 
 def test_the_limit_on_cells_is_exact(from_networkx):

@@ -6,7 +6,7 @@ from cellformer.lifting.two_core import two_core
 from strategies import graphs
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(graph=graphs(max_vertices=12))
 def test_what_is_left_is_the_2_core(graph, to_networkx):
     starts, neighbors = two_core(graph.num_vertices, graph.edges)

@@ -51,8 +51,8 @@ def _path(length, seed=0):
     return _encoded(cells, seed)
 
 
-def _cliques(seed, vertices=6, density=0.7, dim=2):
-    """The cliques of a random graph up to a dimension, with features on every rank."""
+def _cliques(seed, vertices=6, density=0.7, dim=2, face_features=False):
+    """The cliques of a random graph up to a dimension, its vertices colored."""
     rng = np.random.default_rng(seed)
     joined = np.triu(rng.random((vertices, vertices)) < density, 1)
     ranks = [[(v,) for v in range(vertices)]]
@@ -73,7 +73,8 @@ def _cliques(seed, vertices=6, density=0.7, dim=2):
                 boundary[number[simplex[:place] + simplex[place + 1 :]], column] = (-1) ** place
         boundaries.append(boundary)
     features = [rng.integers(0, 3, len(ranks[0])), None] + [
-        rng.random((len(rank), 2)).astype(np.float32) for rank in ranks[2:]
+        rng.random((len(rank), 2)).astype(np.float32) if face_features else None
+        for rank in ranks[2:]
     ]
     return _encoded(cf.CellComplex.from_boundaries(boundaries, features=features), seed)
 

@@ -192,7 +192,9 @@ def _concatenate_rank(complexes: Sequence[CellComplex], rank: int) -> RaggedRank
         np.diff(b.indptr) if rank else np.zeros(c.num_vertices, np.int64)
         for b, c in zip(boundaries, present, strict=True)
     ]
-    nonempty = [cells for cells in present if cells.num_cells[rank]] or present[:1]
+    nonempty = [cells for cells in present if cells.num_cells[rank]]
+    if not nonempty:  # the columns that any of them declares
+        nonempty = [max(present, key=lambda cells: _columns(cells.features[rank]))]
     return RaggedRank(
         _offsets(np.asarray(counts, np.int64)),
         _offsets(np.concatenate(degrees).astype(np.int64)),
@@ -210,8 +212,7 @@ def _check_columns(complexes: Sequence[CellComplex], rank: int) -> None:
     for index, cells in enumerate(complexes):
         if rank > cells.dim or not cells.num_cells[rank]:
             continue
-        features = cells.features[rank]
-        columns = (features.discrete.shape[1], features.continuous.shape[1])
+        columns = _columns(cells.features[rank])
         if first is None:
             first = (index, columns)
         elif columns != first[1]:
@@ -221,9 +222,13 @@ def _check_columns(complexes: Sequence[CellComplex], rank: int) -> None:
             )
 
 
+def _columns(rows: Features | RaggedRank) -> tuple[int, int]:
+    return rows.discrete.shape[1], rows.continuous.shape[1]
+
+
 def _concatenate_ragged(parts: Sequence[RaggedRank]) -> RaggedRank:
-    nonempty = [part for part in parts if len(part.discrete)] or parts[:1]
-    columns = {(part.discrete.shape[1], part.continuous.shape[1]) for part in nonempty}
+    nonempty = [part for part in parts if len(part.discrete)] or [max(parts, key=_columns)]
+    columns = {_columns(part) for part in nonempty}
     if len(columns) > 1:
         raise ValueError(
             "collections have different numbers of discrete and continuous feature columns "

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int32, Int64, Integer
@@ -79,7 +78,7 @@ class FlatGraphs:
         )
 
     @classmethod
-    def from_graphs(cls, graphs: Sequence[Graph], name: str) -> Self:
+    def from_graphs(cls, graphs: Sequence[Graph], name: str) -> "FlatGraphs":
         """Concatenates graphs; raises ValueError, naming the graph, where columns do not agree."""
         with_positions = [graph for graph in graphs if graph.positions is not None]
         if with_positions and len(with_positions) != len(graphs):

@@ -31,9 +31,9 @@ COLORS = 5
 STRETCH = np.array([1.0, 5.0])
 MOON_NOISE = 0.1
 CENTERS: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = (
-    ((-4.0, 0.0), (-1.2, -3.5)),
-    ((2.3, 3.5), (-4.1, -1.3)),
-    ((5.2, -2.5), (3.5, 0.9)),
+    ((-5.0, 0.0), (-2.0, -3.0)),
+    ((-4.4, 1.5), (1.6, 3.0)),
+    ((-0.1, -3.0), (4.6, -1.7)),
 )
 """For each class the centers of the two clouds; the half circles stay around the origin."""
 

@@ -95,7 +95,7 @@ Computed = tuple[Float32[np.ndarray, " row"], dict[str, Any]]
 
 def _read(kept: Path) -> Computed | None:
     try:
-        with np.load(kept, allow_pickle=False) as arrays:
+        with kept.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             return arrays["targets"], {name: arrays[name] for name in ("train", "val", "test")}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None  # absent, or damaged: computed again

@@ -139,7 +139,7 @@ def _load(file: Path) -> dict[str, NDArray[Any]]:
     if not zipfile.is_zipfile(file):
         raise ValueError(f"{file} is not an .npz file (or is cut short); see np.savez_compressed")
     arrays: dict[str, NDArray[Any]] = {}
-    with np.load(file, allow_pickle=False) as archive:
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for key in archive.files:
             try:
                 arrays[key] = archive[key]
@@ -237,9 +237,6 @@ def _stack(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The features of these arrays, by name, so that their order in the file does not matter."""
     columns = [Features.of(arrays[key], rows, f"{file}: array {key!r}") for key in keys]
-    for key, column in zip(keys, columns, strict=True):
-        if column.discrete.size and column.discrete.max() > np.iinfo(np.int32).max:
-            raise ValueError(f"{file}: array {key!r} has a category above {2**31 - 1}")
     return (
         np.hstack([np.zeros((rows, 0), np.int32), *(c.discrete.astype(np.int32) for c in columns)]),
         np.hstack([np.zeros((rows, 0), np.float32), *(c.continuous for c in columns)]),

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -45,6 +45,11 @@ logger = logging.getLogger(__name__)
 
 PREPARATION_VERSION = 1
 """Raised whenever the same lifting and encodings of the same graphs give another store."""
+
+NO_MAIN_GUARD = (
+    'the script that calls prepare lacks `if __name__ == "__main__":` around its work, which '
+    "spawned processes must not do again"
+)
 
 OverLimit: TypeAlias = Literal["fail", "skip"]
 
@@ -91,6 +96,9 @@ def prepare(
         raise ValueError(f"workers must be 0 or more, got {workers}")
     if over_limit not in ("fail", "skip"):
         raise ValueError(f"over_limit must be 'fail' or 'skip', got {over_limit!r}")
+    if getattr(current_process(), "_inheriting", False):
+        # A spawned process is importing the caller's script; the lock is its parent's.
+        raise RuntimeError(NO_MAIN_GUARD)
     job = _Job(graph_set, lifting, tuple(encodings), _usable(workers, lifting, encodings),
                progress, over_limit)  # fmt: skip
     named = identity((lifting, tuple(encodings)))
@@ -263,9 +271,8 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         yield pool
     except BrokenProcessPool as error:
         raise RuntimeError(
-            "a preparation process ended unexpectedly: out of memory, or the script that called "
-            'prepare lacks `if __name__ == "__main__":`. Finished parts are kept; call again with '
-            "fewer workers, or with workers=0"
+            f"a preparation process ended unexpectedly: it was out of memory, or {NO_MAIN_GUARD}. "
+            "Finished parts are kept; call again with fewer workers, or with workers=0"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

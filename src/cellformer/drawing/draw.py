@@ -119,7 +119,8 @@ def _frame(ax: Axes, points: Float64[np.ndarray, "vertex 2"], unit: float) -> No
 
 
 def _color_bar(figure: Figure, ax: Axes, cells: CellComplex, column: int) -> None:
-    low, span = column_range(np.concatenate([e[:, [column]] for e in cells.encodings]))
+    shown = np.concatenate([rows[:, [column]] for rows in cells.encodings])
+    low, span = column_range(shown.astype(np.float64))
     norm = Normalize(float(low[0]), float(low[0] + span[0]))
     bar = figure.colorbar(ScalarMappable(norm, COLORMAP), ax=ax, shrink=0.7, pad=0.02)
     bar.set_label(f"encoding, column {column % len(cells.encoding_signs)}")

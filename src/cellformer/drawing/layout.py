@@ -27,15 +27,17 @@ def layout(cells: CellComplex) -> Float64[np.ndarray, "vertex 2"]:
     """
     ends = edge_ends(cells)
     count = cells.num_vertices
+    if not count:
+        return np.zeros((0, 2))
     graph = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(count, count))
     _, component = connected_components(graph, directed=False)
-    drawn: list[tuple[Int64[np.ndarray, " member"], Float64[np.ndarray, "member 2"]]] = []
     members = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))[:-1])
     edges_of = component[ends[:, 0]]
-    for number, vertices in enumerate(members):
-        local = np.searchsorted(vertices, ends[edges_of == number])
-        drawn.append((vertices, _component(len(vertices), local)))
-    return _pack(count, drawn)
+    placed = [
+        _component(len(vertices), np.searchsorted(vertices, ends[edges_of == number]))
+        for number, vertices in enumerate(members)
+    ]
+    return _pack(count, members, placed)
 
 
 def _component(count: int, edges: Int64[np.ndarray, "edge 2"]) -> Float64[np.ndarray, "vertex 2"]:
@@ -83,21 +85,18 @@ def _pivot_scaling(
 
 
 def _pack(
-    count: int, drawn: list[tuple[Int64[np.ndarray, " member"], Float64[np.ndarray, "member 2"]]]
+    count: int, members: list[Int64[np.ndarray, " _"]], placed: list[Float64[np.ndarray, "_ 2"]]
 ) -> Float64[np.ndarray, "vertex 2"]:
     """Components in rows from the top, the tallest first, with a gap of one between them."""
     positions = np.zeros((count, 2))
-    if not drawn:
-        return positions
-    sizes = np.array([np.ptp(points, axis=0) + 1 for _, points in drawn])
+    sizes = np.array([np.ptp(points, axis=0) + 1 for points in placed])
     width = max(float(sizes[:, 0].max()), 1.6 * float(np.sqrt(sizes.prod(axis=1).sum())))
     left = top = row = 0.0
     for index in np.lexsort((-sizes[:, 0], -sizes[:, 1])):
-        vertices, points = drawn[index]
         if left and left + sizes[index, 0] > width:
             left, top, row = 0.0, top - row, 0.0
         corner = np.array([left, top - sizes[index, 1]])
-        positions[vertices] = points - points.min(axis=0) + corner
+        positions[members[index]] = placed[index] - placed[index].min(axis=0) + corner
         left += float(sizes[index, 0])
         row = max(row, float(sizes[index, 1]))
     return positions

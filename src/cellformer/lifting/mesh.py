@@ -135,6 +135,8 @@ def _flat(
                 f"{where}: offsets must rise from 0 to the length of the flat polygons "
                 f"({flat.shape})"
             )
+    elif isinstance(polygons, np.ndarray) and polygons.ndim == 2:
+        flat, ends = polygons.ravel(), np.arange(len(polygons) + 1) * polygons.shape[1]
     else:
         lengths = [len(polygon) for polygon in polygons]
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

@@ -1,7 +1,7 @@
 """The vertices and faces of a PLY file, text or binary, with polygons of any size."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,9 @@ _TYPES = {
     "float64": "f8",
 }
 _ORDERS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
+Column: TypeAlias = list[list[int]] | np.ndarray
+"""The values of one property: an array, or where it is a list also a list per row."""
+
 _FACE_LISTS = ("vertex_indices", "vertex_index")  # both names are in use
 
 
@@ -41,7 +44,7 @@ class _Element:
     properties: list[_Property] = field(default_factory=list)
 
 
-def read_ply(content: bytes) -> tuple[np.ndarray, list[list[int]] | np.ndarray]:
+def read_ply(content: bytes) -> tuple[np.ndarray, Column]:
     """Coordinates (vertex, 3) and, per face, its vertex numbers; an array if all faces are alike.
 
     Raises ValueError if the header or the length of the file is wrong.
@@ -49,7 +52,7 @@ def read_ply(content: bytes) -> tuple[np.ndarray, list[list[int]] | np.ndarray]:
     order, elements, body = _header(content)
     values = _Text(body) if order == "=" else _Binary(body)
     points: np.ndarray = np.zeros((0, 3))
-    faces: list[list[int]] | np.ndarray = []
+    faces: Column = []
     for element in elements:
         columns = values.read(element)
         if element.name == "vertex":
@@ -96,7 +99,7 @@ class _Binary:
         self.body = body
         self.at = 0
 
-    def read(self, element: _Element) -> dict[str, list[list[int]] | np.ndarray]:
+    def read(self, element: _Element) -> dict[str, Column]:
         """The columns of the next element, by name."""
         return self._alike(element) or self._one_by_one(element)
 
@@ -107,7 +110,7 @@ class _Binary:
         self.at += dtype.itemsize * count
         return taken
 
-    def _alike(self, element: _Element) -> dict[str, list[list[int]] | np.ndarray] | None:
+    def _alike(self, element: _Element) -> dict[str, Column] | None:
         """All rows at once, if every list is as long as in the first row."""
         start = self.at
         lengths = {}
@@ -129,7 +132,7 @@ class _Binary:
             return None
         return {p.name: table[p.name] if element.rows else [] for p in element.properties}
 
-    def _one_by_one(self, element: _Element) -> dict[str, list[list[int]] | np.ndarray]:
+    def _one_by_one(self, element: _Element) -> dict[str, Column]:
         columns: dict[str, list[Any]] = {p.name: [] for p in element.properties}
         for _ in range(element.rows):
             for p in element.properties:
@@ -138,7 +141,7 @@ class _Binary:
                 else:
                     length = int(self._take(p.count, 1)[0])
                     columns[p.name].append(self._take(p.dtype, length).tolist())
-        return dict(columns)
+        return _columns(element, columns)
 
 
 class _Text:
@@ -147,7 +150,7 @@ class _Text:
     def __init__(self, body: bytes):
         self.lines = iter([line for line in body.decode("ascii").splitlines() if line.strip()])
 
-    def read(self, element: _Element) -> dict[str, list[list[int]] | np.ndarray]:
+    def read(self, element: _Element) -> dict[str, Column]:
         """The columns of the next element, by name."""
         columns: dict[str, list[Any]] = {p.name: [] for p in element.properties}
         for row in range(element.rows):
@@ -164,4 +167,11 @@ class _Text:
                         columns[p.name].append([int(next(words)) for _ in range(length)])
             except StopIteration:
                 raise ValueError(f"row {row} of element {element.name} is too short") from None
-        return dict(columns)
+        return _columns(element, columns)
+
+
+def _columns(element: _Element, values: dict[str, list[Any]]) -> dict[str, Column]:
+    return {
+        p.name: np.array(values[p.name], np.float64) if p.count is None else values[p.name]
+        for p in element.properties
+    }

@@ -218,6 +218,8 @@ def _relevant(lengths, vectors, rank, steps, max_steps):
             if relevant[i]:
                 bit, looks = _reduce(vectors[i], basis, row_of)
                 steps += looks
+                if steps > max_steps:
+                    return relevant, steps
                 if bit >= 0:
                     basis[rows] = vectors[i]
                     row_of[bit] = rows

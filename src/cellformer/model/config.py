@@ -72,7 +72,7 @@ class ArchitectureConfig:
     projection_bias: bool = True
     output_projection: bool = True
     theta_per_head: bool = False
-    final_norm: bool = True
+    final_norm: bool = False
     random_signs: bool = True
 
     def __post_init__(self) -> None:
@@ -206,7 +206,7 @@ class ModelConfig:
         projection_bias: bool = True,
         output_projection: bool = True,
         theta_per_head: bool = False,
-        final_norm: bool = True,
+        final_norm: bool = False,
         random_signs: bool = True,
     ) -> "ModelConfig":
         """A configuration that fits a batch, or a whole collection; see `ArchitectureConfig`.

@@ -37,7 +37,7 @@ class Arrow:
 
     sender: int
     receiver: int
-    neighborhood: NeighborhoodName | NeighborhoodFunction
+    neighborhood: str | NeighborhoodFunction
     dense: bool = False
 
     def __post_init__(self) -> None:
@@ -74,15 +74,13 @@ class Arrow:
 
         Raises ValueError if the user's own function returns a matrix of another shape.
         """
-        match self.neighborhood:
-            case "up":
-                return up_adjacency(cells, self.receiver)
-            case "down":
-                return down_adjacency(cells, self.receiver)
-            case "incidence" if self.receiver < self.sender:
-                return incidence(cells, self.sender)
-            case "incidence":
-                return incidence(cells, self.receiver).T.tocsr()
+        if self.neighborhood == "up":
+            return up_adjacency(cells, self.receiver)
+        if self.neighborhood == "down":
+            return down_adjacency(cells, self.receiver)
+        if isinstance(self.neighborhood, str):
+            faces = incidence(cells, max(self.sender, self.receiver))
+            return faces if self.receiver < self.sender else faces.T.tocsr()
         matrix = sparse.csr_array(self.neighborhood(cells), copy=True)  # it may be kept by the user
         matrix.sum_duplicates()
         shape = (cells.num_cells[self.receiver], cells.num_cells[self.sender])

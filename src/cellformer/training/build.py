@@ -24,9 +24,9 @@ def build_lifting(config: DataConfig) -> Callable[[Graph], CellComplex]:
         case "cycle-basis":
             return CycleBasis()
         case "induced-cycles":
-            return InducedCycles(max_length=config.max_length, over_limit=over_limit)
+            return InducedCycles(max_length=config.max_length or 8, over_limit=over_limit)
         case "rings":
-            return Rings(max_size=config.max_length)
+            return Rings(max_size=config.max_length, over_limit=over_limit)
         case "cliques":
             return Cliques(max_dim=config.max_dim, over_limit=over_limit)
 

@@ -63,7 +63,7 @@ class Checkpoints(pl.Callback):
         save_weights(self.folder.weights("last"), pl_module.model)
         self._write_curve()
         with replace_atomically(self.folder.resume) as unfinished:
-            trainer.save_checkpoint(unfinished)
+            trainer.save_checkpoint(unfinished, weights_only=False)  # the optimizer too
 
     def _is_best(self, value: float) -> bool:
         if math.isnan(value):

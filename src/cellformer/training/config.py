@@ -36,8 +36,8 @@ class DataConfig:
     """The column of SMILES strings in a table; by default found by its name."""
     lifting: LiftingName = "induced-cycles"
     """How a graph becomes a complex; all but cycle-basis are independent of the labeling."""
-    max_length: int = 8
-    """Longest cycle that induced-cycles and rings fill."""
+    max_length: int | None = None
+    """Longest cycle that is filled; by default 8 with induced-cycles, any with rings."""
     max_dim: int = 2
     """Highest rank of cell that cliques makes."""
     over_limit: Literal["fail", "skip", "truncate"] = "fail"
@@ -59,7 +59,8 @@ class DataConfig:
         if min(self.fractions) < 0 or abs(sum(self.fractions) - 1) > 1e-6:
             raise ValueError(f"data.fractions must be three parts of 1, got {self.fractions}")
         _at_least(1, encoding_size=self.encoding_size, max_dim=self.max_dim)
-        _at_least(3, max_length=self.max_length)
+        if self.max_length is not None:
+            _at_least(3, max_length=self.max_length)
         _at_least(0, workers=self.workers)
 
 
@@ -138,7 +139,7 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, path: Path) -> "RunConfig":
-        """Reads the config.json of a run; raises ValueError, naming file and field, where it is off."""
+        """Reads the config.json of a run; raises ValueError naming file and field."""
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:

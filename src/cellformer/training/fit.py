@@ -23,7 +23,7 @@ from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder
 from cellformer.training.summary import write_summary
-from cellformer.training.trainer import lightning_warnings, trainer_options
+from cellformer.training.trainer import quiet_lightning, trainer_options
 
 logger = logging.getLogger(__name__)
 
@@ -108,17 +108,21 @@ def _run(
         total_steps,
     )
     checkpoints = Checkpoints(folder, recipe.task.metric)
-    trainer = pl.Trainer(
-        max_epochs=chosen.epochs if stop_after is None else min(stop_after, chosen.epochs),
-        callbacks=[checkpoints, StopAtStep(int(total_steps)), *_other_callbacks(config, recipe)],
-        logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
-        gradient_clip_val=config.optimizer.clip_norm or None,
-        num_sanity_val_steps=0,
-        enable_checkpointing=False,
-        log_every_n_steps=1,
-        **trainer_options(chosen),
-    )
-    with lightning_warnings():
+    with quiet_lightning():
+        trainer = pl.Trainer(
+            max_epochs=chosen.epochs if stop_after is None else min(stop_after, chosen.epochs),
+            callbacks=[
+                checkpoints,
+                StopAtStep(int(total_steps)),
+                *_other_callbacks(config, recipe),
+            ],
+            logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
+            gradient_clip_val=config.optimizer.clip_norm or None,
+            num_sanity_val_steps=0,
+            enable_checkpointing=False,
+            log_every_n_steps=1,
+            **trainer_options(chosen),
+        )
         try:
             trainer.fit(
                 module,

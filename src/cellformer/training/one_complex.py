@@ -7,8 +7,7 @@ from pathlib import Path
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, SmilesList
 from cellformer.data.sources import FILE_ENDINGS, open_source, source_names
-from cellformer.lifting.mesh import read_mesh
-from cellformer.lifting.mesh_files import MESH_READERS
+from cellformer.lifting.mesh import MESH_SUFFIXES, read_mesh
 from cellformer.training.build import build_lifting
 from cellformer.training.config import DataConfig
 
@@ -18,7 +17,7 @@ def complexes_of(config: DataConfig) -> Iterator[CellComplex | ValueError]:
 
     The source is a data set, a mesh file (whose own faces are the 2-cells), or a SMILES string.
     """
-    if Path(config.source).suffix.lower() in MESH_READERS:
+    if Path(config.source).suffix.lower() in MESH_SUFFIXES:
         yield read_mesh(Path(config.source))
         return
     graphs, lifting = _graphs(config), build_lifting(config)
@@ -41,7 +40,7 @@ def one_complex(config: DataConfig, index: int) -> CellComplex:
 
 def smiles_of(config: DataConfig, index: int) -> str | None:
     """The SMILES of a row, where the source consists of molecules."""
-    if Path(config.source).suffix.lower() in MESH_READERS:
+    if Path(config.source).suffix.lower() in MESH_SUFFIXES:
         return None
     graphs = _graphs(config)
     return graphs.smiles[index] if isinstance(graphs, SmilesList) else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import nn
 
 from cellformer.data.files import replace_atomically
@@ -96,7 +96,7 @@ def save_weights(path: Path, model: nn.Module) -> None:
         name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()
     }
     with replace_atomically(path) as unfinished:
-        save_file(tensors, unfinished)
+        unfinished.write_bytes(save(tensors))
 
 
 def load_weights(path: Path, model: nn.Module) -> None:

@@ -14,7 +14,7 @@ from cellformer.training.config import RunConfig
 from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder, load_weights
-from cellformer.training.trainer import lightning_warnings, trainer_options
+from cellformer.training.trainer import quiet_lightning, trainer_options
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,6 @@ def outputs_of(
     """Predictions of some complexes: values in the user's units, or logits."""
     if not len(chosen):
         return np.zeros((0, module.task.outputs), np.float32)
-    trainer = pl.Trainer(
-        logger=False, enable_checkpointing=False, **trainer_options(config.training)
-    )
     loader = batches(
         complexes,
         chosen,
@@ -66,7 +63,10 @@ def outputs_of(
         seed=config.training.seed,
         workers=config.training.loader_workers,
     )
-    with lightning_warnings():
+    with quiet_lightning():
+        trainer = pl.Trainer(
+            logger=False, enable_checkpointing=False, **trainer_options(config.training)
+        )
         parts = trainer.predict(module, loader)
     assert parts is not None
     rows: Float32[np.ndarray, "chosen output"] = (

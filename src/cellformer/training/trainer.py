@@ -1,5 +1,6 @@
 """How Lightning's trainer is set up everywhere."""
 
+import logging
 import sys
 import warnings
 from collections.abc import Iterator
@@ -23,10 +24,15 @@ def trainer_options(config: TrainingConfig) -> dict[str, Any]:
 
 
 @contextmanager
-def lightning_warnings() -> Iterator[None]:
-    """Silences advice that does not apply to complexes: workers, devices, sizes of batches."""
+def quiet_lightning() -> Iterator[None]:
+    """Silences Lightning's greetings, and advice that does not apply to complexes."""
+    loggers = [logging.getLogger(f"lightning.{part}") for part in ("pytorch", "fabric")]
+    levels = [each.level for each in loggers]
+    for each in loggers:
+        each.setLevel(logging.WARNING)
     with warnings.catch_warnings():
         for advice in (
+            ".*LeafSpec.*",
             ".*does not have many workers.*",
             ".*GPU available but not used.*",
             ".*The number of training batches.*",
@@ -34,4 +40,8 @@ def lightning_warnings() -> Iterator[None]:
             ".*Checkpoint directory.*exists and is not empty.*",
         ):
             warnings.filterwarnings("ignore", advice)
-        yield
+        try:
+            yield
+        finally:
+            for each, level in zip(loggers, levels, strict=True):
+                each.setLevel(level)

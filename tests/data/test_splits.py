@@ -1,0 +1,66 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cellformer.data.dataset import check_split
+from cellformer.data.splits import random_split, scaffold_of, scaffold_split
+from cellformer.data.table import molecules, read_table
+
+
+@given(st.integers(0, 200), st.integers(0, 5))
+@settings(deadline=None, max_examples=40)
+def test_a_random_split_uses_every_row_once(rows, seed):
+    split = random_split(rows, (0.6, 0.3, 0.1), seed)
+    check_split(split, rows, "here")
+    assert sorted(np.concatenate(list(split.values())).tolist()) == list(range(rows))
+    assert len(split["train"]) == int(0.6 * rows + 1e-6)
+    again = random_split(rows, (0.6, 0.3, 0.1), seed)
+    assert all(np.array_equal(split[part], again[part]) for part in split)
+
+
+def test_another_seed_gives_another_split():
+    assert not np.array_equal(random_split(100, seed=0)["test"], random_split(100, seed=1)["test"])
+
+
+def test_round_fractions_give_round_counts():
+    assert [len(part) for part in random_split(10).values()] == [8, 1, 1]
+    assert [len(part) for part in random_split(30, (0.7, 0.2, 0.1)).values()] == [21, 6, 3]
+
+
+@pytest.mark.parametrize("fractions", [(0.8, 0.2), (0.8, 0.1, 0.2), (1.1, -0.1, 0.0)])
+def test_fractions_must_be_three_that_sum_to_one(fractions):
+    with pytest.raises(ValueError, match="three numbers"):
+        random_split(10, fractions)
+
+
+def test_a_scaffold_never_spans_two_parts():
+    benzenes = [f"c1ccccc1{'C' * n}" for n in range(1, 7)]
+    pyridines = [f"c1ccncc1{'C' * n}" for n in range(1, 4)]
+    smiles = [*pyridines, *benzenes, "CCO", "C", "not a molecule"]
+    split = scaffold_split(smiles, (0.6, 0.3, 0.1))
+    assert split["train"].tolist() == [3, 4, 5, 6, 7, 8]  # the largest group comes first
+    assert split["val"].tolist() == [0, 1, 2]
+    assert split["test"].tolist() == [9, 10]  # no rings: the empty scaffold
+    assert scaffold_of("not a molecule") is None
+    assert scaffold_of("") is None
+    assert scaffold_of("CCO") == ""
+
+
+def test_groups_of_one_size_are_taken_from_the_end():
+    smiles = ["c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccoc1"]
+    split = scaffold_split(smiles, (0.5, 0.25, 0.25))
+    assert [split[part].tolist() for part in ("train", "val", "test")] == [[2, 3], [1], [0]]
+
+
+@pytest.mark.skipif(not os.environ.get("CELLFORMER_DATA"), reason="CELLFORMER_DATA is not set")
+def test_the_official_split_of_molhiv_is_reproduced():
+    table = read_table(Path(os.environ["CELLFORMER_DATA"]) / "molhiv/molhiv.csv.gz")
+    official = molecules(table, ["HIV_active"])
+    split = scaffold_split(official.smiles)
+    # Newer RDKit versions reject seven molecules, which then belong to no part.
+    differing = [set(np.setxor1d(split[part], official.split[part]).tolist()) for part in split]
+    assert len(set.union(*differing)) <= 20

@@ -1,0 +1,84 @@
+import itertools
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from cellformer.complexes import examples
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.polygons import edge_boundary, edge_ends
+from cellformer.drawing.layout import LARGE, layout
+from strategies import NAMED, complexes
+
+
+def skeleton(graph):
+    graph = nx.convert_node_labels_to_integers(graph)
+    edges = np.array(sorted(sorted(edge) for edge in graph.edges), np.int64).reshape(-1, 2)
+    return CellComplex.from_boundaries([edge_boundary(len(graph), edges)])
+
+
+@given(complexes(max_dim=2))
+@settings(deadline=None, max_examples=20)
+def test_every_vertex_has_a_place_of_its_own_and_the_same_one_again(cells):
+    points = layout(cells)
+    assert points.shape == (cells.num_vertices, 2)
+    assert np.isfinite(points).all()
+    for one, other in itertools.combinations(points, 2):
+        assert np.linalg.norm(one - other) > 0.01
+    np.testing.assert_array_equal(layout(cells), points)
+
+
+@pytest.mark.parametrize("name", ["path", "house", "two triangles", "grid", "torus", "Petersen"])
+def test_edges_are_about_one_long(name):
+    cells = replace(NAMED[name](), positions=None)
+    ends = edge_ends(cells)
+    points = layout(cells)
+    lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+    assert np.median(lengths) == pytest.approx(1, abs=0.1)
+
+
+def test_a_path_is_drawn_straight_and_wide():
+    points = layout(examples.path(6))
+    assert np.ptp(points[:, 0]) > 4.5
+    assert np.ptp(points[:, 1]) < 0.3
+
+
+def test_components_do_not_overlap():
+    graph = nx.disjoint_union_all(
+        [nx.cycle_graph(9), nx.star_graph(6), nx.empty_graph(4), nx.path_graph(5)]
+    )
+    points = layout(skeleton(graph))
+    boxes = [
+        (points[list(part)].min(axis=0), points[list(part)].max(axis=0))
+        for part in nx.connected_components(graph)
+    ]
+    for (low, high), (other_low, other_high) in itertools.combinations(boxes, 2):
+        apart = np.maximum(low - other_high, other_low - high).max()
+        assert apart > 0.9
+
+
+@pytest.mark.parametrize("graph", [nx.star_graph(101), nx.complete_graph(12), nx.path_graph(2)])
+def test_vertices_that_are_alike_do_not_coincide(graph):
+    points = layout(skeleton(graph))
+    closest = min(np.linalg.norm(a - b) for a, b in itertools.combinations(points, 2))
+    assert closest > 0.005
+
+
+def test_a_large_component_is_laid_out_without_folds():
+    side = int(np.sqrt(LARGE)) + 3
+    cells = replace(examples.grid(side, side), positions=None)
+    points = layout(cells)
+    ends = edge_ends(cells)
+    lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+    assert lengths.max() < 4
+    assert np.ptp(points, axis=0).min() > side / 2
+    np.testing.assert_array_equal(layout(cells), points)
+
+
+@pytest.mark.parametrize("vertices", [0, 1, 7])
+def test_vertices_without_edges_are_laid_out(vertices):
+    points = layout(examples.edgeless(vertices))
+    assert points.shape == (vertices, 2)
+    assert len(np.unique(points, axis=0)) == vertices

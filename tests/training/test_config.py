@@ -1,0 +1,66 @@
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+
+import pytest
+
+from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+
+
+def test_a_written_configuration_reads_back_equal(tiny, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(asdict(tiny)))
+    assert RunConfig.from_json(path) == tiny
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"modle": {}}, "no field modle; did you mean model"),
+        ({"model": {"widht": 3}}, r"no field model.widht; did you mean model.width"),
+        ({"model": 3}, "model must be a mapping"),
+        ({"model": {"width": "wide"}}, "width"),
+        ({"model": {"width": 30, "heads": 4}}, "width"),
+        ({"training": {"epochs": 0}}, "epochs must be at least 1"),
+        ([], "must be a mapping"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_file(values, message, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=message) as caught:
+        RunConfig.from_json(path)
+    assert "config.json" in str(caught.value)
+
+
+def test_a_file_that_is_not_json_is_named(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text("{")
+    with pytest.raises(ValueError, match=r"config.json: cannot be read"):
+        RunConfig.from_json(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DataConfig(fractions=(0.5, 0.1, 0.1)), "fractions"),
+        (lambda: DataConfig(max_length=2), "max_length must be at least 3"),
+        (lambda: DataConfig(workers=-1), "workers"),
+        (lambda: OptimizerConfig(warmup=1.0), "warmup"),
+        (lambda: OptimizerConfig(peak_rate=0.0), "peak_rate"),
+        (lambda: TrainingConfig(patience=0), "patience"),
+        (lambda: TrainingConfig(batch_size=0), "batch_size"),
+    ],
+)
+def test_values_out_of_range_are_refused_by_name(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_importing_the_configuration_does_not_import_torch():
+    program = "import sys, cellformer.training.config; print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
