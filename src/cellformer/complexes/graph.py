@@ -42,7 +42,7 @@ class Graph:
     ) -> "Graph":
         """Makes a graph of rows (vertex, vertex), in any direction.
 
-        "Graph"-loops are dropped, and of parallel edges the first is kept with its features; both
+        Self-loops are dropped, and of parallel edges the first is kept with its features; both
         are counted. Without ``num_vertices`` the highest number in ``edges`` decides. Integer
         features are categories, floating-point features are values.
 

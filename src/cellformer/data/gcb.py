@@ -8,12 +8,14 @@ by where the colors lie with respect to each other, while color counts and the s
 alone say nothing. The easy sets are highly connected, the hard ones sparse and possibly in
 several pieces. Graphs per class and sizes are the published ones.
 
-*Our own draw*: the description does not fix the geometry. Here a third of the points lie on two
-interleaved half circles (colors 0 and 1), a third in a cloud whose inner half (color 2) and outer
-half (color 3) differ, and a third in a cloud of color 4; the plane is stretched in one direction.
-For every class the centers of the clouds were fitted so that the rates at which colors touch and
-the number of pieces come close to those of the published small sets. Results on these graphs are
-comparable with published ones in distribution only and have to be called "regenerated".
+*Our own draw*: the description does not fix the geometry, so it was fitted. A third of the points
+lie on two interleaved half circles (colors 0 and 1), a third in a cloud whose inner half (color 2)
+and outer half (color 3) differ, and a third in a cloud of color 4; the plane is stretched in one
+direction. These kinds of shapes are those that published excerpts of the original generator show;
+for every class the centers of the clouds were fitted so that the rates at which colors touch and
+the number of pieces come close to those of the published small sets and of sets drawn by the
+original generator. Results on these graphs are comparable with published ones in distribution only
+and have to be called "regenerated".
 """
 
 from dataclasses import dataclass

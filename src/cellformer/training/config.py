@@ -12,11 +12,8 @@ from typing import Literal
 
 from jsonargparse import ArgumentError, ArgumentParser
 
-from cellformer.model.config import ArchitectureConfig
+from cellformer.model.config import ArchitectureConfig, AttentionName
 
-AttentionName = Literal[
-    "pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense"
-]
 LiftingName = Literal["skeleton", "cycle-basis", "induced-cycles", "rings", "cliques"]
 
 

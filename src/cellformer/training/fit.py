@@ -51,6 +51,7 @@ def train(config: RunConfig, path: Path, stop_after: int | None = None) -> dict[
     materials = gather(config.data)
     recipe = Recipe.for_materials(config, materials)
     recipe.write(folder)
+    folder.write_failures(materials.failures)
     folder.write_config(config)
     return _run(config, folder, materials, recipe, stop_after)
 

@@ -1,7 +1,10 @@
 """The files of a run, and writing them so that a crash leaves the old or the new one."""
 
+import csv
 import dataclasses
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +74,15 @@ class RunFolder:
         """Writes config.json, with all defaults."""
         write_json(self.config, dataclasses.asdict(config))
 
+    def write_failures(self, failures: Sequence[tuple[int, str]]) -> None:
+        """Writes failures.csv, if there are any."""
+        if failures:
+            with (
+                replace_atomically(self.failures) as unfinished,
+                unfinished.open("w", newline="", encoding="utf-8") as file,
+            ):
+                csv.writer(file).writerows([("row", "reason"), *failures])
+
     def read_summary(self) -> dict[str, Any]:
         """The result of a finished run."""
         values: dict[str, Any] = json.loads(self.require(self.summary).read_text(encoding="utf-8"))
@@ -85,9 +97,19 @@ class RunFolder:
 
 
 def write_json(path: Path, values: object) -> None:
-    """Writes JSON atomically."""
+    """Writes JSON atomically; a number that is not finite becomes null."""
     with replace_atomically(path) as unfinished:
-        unfinished.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        unfinished.write_text(
+            json.dumps(_finite(values), indent=2, allow_nan=False) + "\n", encoding="utf-8"
+        )
+
+
+def _finite(values: object) -> object:
+    if isinstance(values, dict):
+        return {name: _finite(value) for name, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [_finite(value) for value in values]
+    return None if isinstance(values, float) and not math.isfinite(values) else values
 
 
 def save_weights(path: Path, model: nn.Module) -> None:

@@ -84,7 +84,7 @@ def write_summary(
         },
     }
     write_json(folder.summary, summary)
-    return summary
+    return folder.read_summary()
 
 
 def score_outputs(

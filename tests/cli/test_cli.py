@@ -1,0 +1,194 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cellformer.cli.main import main
+from cellformer.cli.parsing import suggestion
+from tiny import write_molecules
+
+FAST = ["--model.width", "16", "--model.layers", "1", "--model.heads", "2", "--training.epochs",
+        "1", "--training.device", "cpu", "--data.encodings", "rwpe:2"]  # fmt: skip
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    path = tmp_path / "table.csv"
+    rows = ["C", "CC", "CCC", "CCO", "C1CC1", "CO", "CN", "c1ccccc1", "CCCC", "C1CC", "CCN", "CS"]
+    lines = [f"m{number},{text},{len(text)}" for number, text in enumerate(rows)]
+    path.write_text("name,smiles,length\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_help_does_not_import_torch():
+    program = (
+        "import sys; from cellformer.cli.main import main\n"
+        "try: main(['train', '--help'])\n"
+        "except SystemExit: pass\n"
+        "sys.exit('torch' in sys.modules or 'rdkit' in sys.modules or 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "--model.width" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "predict", "lift", "encode", "info"])
+def test_every_option_of_every_command_is_explained(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("--") and "CONFIG" not in line and "print_config" not in line:
+            told = line.split(maxsplit=2)[2:] + lines[number + 1 : number + 2]
+            assert "".join(told).strip(" ("), line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["train", "nci", "--model.widht", "3"], "--model.width"),
+        (["train", "nci", "--trainig.epochs", "3"], "--training.epochs"),
+        (["trian", "nci"], "train"),
+        (["predict", "a", "b", "--wieghts", "best"], "--weights"),
+    ],
+)
+def test_a_misspelt_word_gets_the_nearest_right_one(arguments, hint, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert f"Did you mean {hint}?" in capsys.readouterr().err
+
+
+def test_a_misspelt_key_in_a_file_gets_the_nearest_right_one(tmp_path, capsys):
+    path = tmp_path / "config.yaml"
+    path.write_text("model: {widht: 3}\n")
+    with pytest.raises(SystemExit):
+        main(["train", "nci", "--config", str(path)])
+    assert "Did you mean --model.width?" in capsys.readouterr().err
+
+
+def test_a_message_without_an_unknown_word_gets_no_hint():
+    assert suggestion("Expected a number. Got value: aa", ["--model.width"]) == ""
+    assert suggestion("unrecognized arguments: --zzzzzz", ["--model.width"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model.width", "30", "--model.heads", "4"], "must be a multiple of heads"),
+        (["--training.epochs", "0"], "epochs must be at least 1"),
+    ],
+)
+def test_values_that_do_not_fit_end_with_a_line_and_code_2(arguments, message, capsys):
+    assert main(["train", "nci", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "ncii"], "did you mean 'nci'"),
+        (["train", "missing.csv"], "missing.csv"),
+        (["train"], "give either a source"),
+        (["evaluate", "nowhere"], "is not a run folder"),
+        (["lift", "C1CC"], "C1CC"),
+        (["encode", "CCO", "--index", "7"], "has no row 7"),
+        (["encode", "CCO", "--data.encodings", "bspee"], "bspe"),
+    ],
+)
+def test_input_that_fails_ends_with_a_line_and_code_1(arguments, message, capsys):
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err + captured.out
+    assert "Traceback" not in captured.err
+
+
+def test_a_table_goes_from_training_to_predictions(csv_file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", str(csv_file), "--target", "length", *FAST]) == 0
+    told = capsys.readouterr()
+    assert "best validation epoch" in told.out
+    assert "1 of 12 rows of table have no complex, for example row 9" in told.err
+    assert json.loads(Path("runs/table/summary.json").read_text())["rows_without_complex"] == 1
+    failures = pd.read_csv("runs/table/failures.csv")
+    assert failures["row"].tolist() == [9]
+
+    assert main(["evaluate", "runs/table", str(csv_file)]) == 0
+    scores = json.loads(capsys.readouterr().out)["scores"]
+
+    assert main(["predict", "runs/table", str(csv_file), "-o", "out.csv"]) == 0
+    assert "1 of 12 rows could not be predicted" in capsys.readouterr().err
+    frame = pd.read_csv("out.csv")
+    assert frame["name"].tolist() == [f"m{number}" for number in range(12)]
+    error = (frame["prediction"] - frame["length"])[frame["error"].isna()].abs().mean()
+    assert scores["mae"] == pytest.approx(error, rel=1e-4)
+
+    assert main(["predict", "runs/table", str(csv_file), "-o", "out.csv"]) == 1
+    assert "--overwrite" in capsys.readouterr().err
+
+    assert main(["train", str(csv_file), "--target", "length", *FAST]) == 0
+    assert Path("runs/table-2/summary.json").exists()
+
+
+def test_a_table_without_a_chosen_target_says_what_to_do(csv_file, tmp_path, capsys):
+    assert main(["train", str(csv_file), "-o", str(tmp_path / "run"), *FAST]) == 1
+    assert "has no targets; name the column" in capsys.readouterr().err
+    assert main(["train", str(csv_file), "--target", "lenght", *FAST]) == 1
+    assert "did you mean 'length'" in capsys.readouterr().err
+
+
+def test_flags_override_a_file_and_a_file_overrides_a_preset(tmp_path):
+    write_molecules(tmp_path / "molecules.npz", np.arange(24.0))
+    config = tmp_path / "config.yaml"
+    config.write_text("model: {layers: 1, width: 24}\ntraining: {epochs: 1}\n")
+    run = tmp_path / "run"
+    arguments = ["train", str(tmp_path / "molecules.npz"), "-o", str(run), "--preset", "zinc",
+                 "--config", str(config), "--model.width", "16"]  # fmt: skip
+    assert main(arguments) == 0
+    written = json.loads((run / "config.json").read_text())
+    assert written["model"]["width"] == 16  # the flag
+    assert written["model"]["layers"] == 1  # the file
+    assert written["optimizer"]["peak_rate"] == 2e-4  # the preset
+    assert written["data"]["lifting"] == "cycle-basis"
+
+
+def test_lift_prints_statistics_and_draws(tmp_path, capsys):
+    for name in ("picture.png", "picture.svg"):
+        assert main(["lift", "c1ccc2ccccc2c1", "-o", str(tmp_path / name)]) == 0
+        assert (tmp_path / name).stat().st_size > 5000
+    told = capsys.readouterr().out
+    assert "rank 0: 10 cells" in told
+    assert "rank 1: 11 cells" in told
+    assert "rank 2: 2 cells" in told
+
+
+def test_lift_shows_a_mesh(real_data, capsys):
+    assert main(["lift", str(real_data / "extra" / "mesh_ant.ply")]) == 0
+    told = capsys.readouterr().out
+    assert "rank 0: 486 cells" in told
+    assert "rank 2: 912 cells" in told
+
+
+def test_encode_writes_one_row_per_cell(tmp_path):
+    path = tmp_path / "table.csv"
+    assert main(["encode", "C1CC1", "-o", str(path), "--data.encodings", "rwpe:3+bspe:2"]) == 0
+    table = pd.read_csv(path)
+    assert table["rank"].tolist() == [0] * 3 + [1] * 3 + [2]
+    assert table["vertices"].tolist()[-1] == "0 1 2"
+    assert list(table.columns[3:]) == ["RWPe_0", "RWPe_1", "RWPe_2", "BSPe_0", "BSPe_1"]
+    assert np.isfinite(table.iloc[:, 3:]).all(axis=None)
+
+
+def test_info_tells_versions(capsys):
+    assert main(["info"]) == 0
+    told = capsys.readouterr().out
+    assert "cellformer" in told
+    assert "torch" in told
+    assert "GPUs" in told
