@@ -110,12 +110,11 @@ def test_input_that_fails_ends_with_a_line_and_code_1(arguments, message, capsys
     assert "Traceback" not in captured.err
 
 
-def test_a_table_goes_from_training_to_predictions(csv_file, tmp_path, capsys, monkeypatch):
+def test_a_table_goes_from_training_to_predictions(csv_file, tmp_path, capsys, caplog, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["train", str(csv_file), "--target", "length", *FAST]) == 0
-    told = capsys.readouterr()
-    assert "best validation epoch" in told.out
-    assert "1 of 12 rows of table have no complex, for example row 9" in told.err
+    assert "best validation epoch" in capsys.readouterr().out
+    assert "1 of 12 rows of table have no complex, for example row 9" in caplog.text
     assert json.loads(Path("runs/table/summary.json").read_text())["rows_without_complex"] == 1
     failures = pd.read_csv("runs/table/failures.csv")
     assert failures["row"].tolist() == [9]

@@ -87,7 +87,7 @@ class OptimizerConfig:
 class TrainingConfig:
     """The loop."""
 
-    epochs: int = 60
+    epochs: int = 30
     """Passes over the training set; the schedule is laid out for them."""
     max_steps: int | None = None
     """Steps after which training ends even if epochs are left; shortens the schedule."""
