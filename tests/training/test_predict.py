@@ -86,6 +86,23 @@ def test_an_atom_never_seen_in_training_is_predicted_all_the_same(run, tmp_path)
     assert np.isfinite(predict(run, str(path))["prediction"]).all()
 
 
+def test_a_table_of_failures_only_comes_back_whole(run, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("smiles,solubility\nC1CC,no number\nxyz,\n")
+    frame = predict(run, str(path))
+    assert frame["smiles"].tolist() == ["C1CC", "xyz"]
+    assert frame["prediction"].isna().all()
+    assert (frame["error"] != "").all()
+
+
+def test_an_empty_table_comes_back_empty(run, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("smiles,name\n")
+    frame = predict(run, str(path))
+    assert list(frame.columns) == ["smiles", "name", "prediction", "error"]
+    assert len(frame) == 0
+
+
 def test_a_folder_that_is_no_run_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="is not a run folder"):
         predict(tmp_path / "nothing", "nci")

@@ -54,6 +54,14 @@ NO_MAIN_GUARD = (
 OverLimit: TypeAlias = Literal["fail", "skip"]
 
 
+class NoComplexError(ValueError):
+    """No row of a source has a complex; ``failures`` says why, for each row."""
+
+    def __init__(self, message: str, failures: tuple[tuple[int, str], ...]):
+        super().__init__(message)
+        self.failures = failures
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """Encoded complexes of a graph set, and which rows they come from."""
@@ -90,7 +98,8 @@ def prepare(
     apart from a changed one (see `identity`) is prepared anew every time.
 
     Rows without a valid graph are reported in ``failures``. A graph over the lifting's limit is
-    too with over_limit="skip", else raises PreparationError. Raises ValueError if no row is left.
+    too with over_limit="skip", else raises PreparationError. Raises NoComplexError if no row is
+    left.
     """
     if workers < 0:
         raise ValueError(f"workers must be 0 or more, got {workers}")
@@ -223,7 +232,10 @@ def _make(job: _Job, shards: Path, folder: Path) -> Stored:
     parts = [open_ragged(shard.folder)[0] for shard in in_order if shard.complexes]
     if not parts:
         example = f"; row {failures[0].row}: {failures[0].reason}" if failures else ""
-        raise ValueError(f"{job.source.name}: none of {rows} rows has a complex{example}")
+        raise NoComplexError(
+            f"{job.source.name}: none of {rows} rows has a complex{example}",
+            tuple((failure.row, failure.reason) for failure in failures),
+        )
     meta = {
         "source": job.source.name,
         "cellformer": __version__,

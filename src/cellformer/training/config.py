@@ -105,8 +105,8 @@ class TrainingConfig:
     """Processes that assemble batches; 0 assembles them in this one."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where the model runs."""
-    precision: Literal["32", "bf16-mixed", "64"] = "32"
-    """Numbers used in training."""
+    precision: Literal["32", "bf16-mixed"] = "32"
+    """Numbers used in training; predictions are always made in 32 bits."""
     deterministic: bool = True
     """Same seed, same bits; on a GPU this refuses operations that are not reproducible."""
 

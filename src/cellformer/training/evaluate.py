@@ -5,9 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from cellformer.data.prepare import prepare
-from cellformer.data.sources import open_source
-from cellformer.training.build import build_encodings, build_lifting
 from cellformer.training.materials import gather
 from cellformer.training.summary import score_outputs
 from cellformer.training.trained import TrainedRun
@@ -21,19 +18,16 @@ def evaluate(
     Raises FileNotFoundError for a missing run or source, ValueError if there is nothing to score.
     """
     trained = TrainedRun.open(run, weights)
-    task, data = trained.recipe.task, trained.config.data
+    task = trained.recipe.task
     if source is None:
-        materials = gather(data)
+        materials = gather(trained.config.data)
         complexes, chosen, name = materials.complexes, materials.split[part], materials.name
         failures = len(materials.failures)
     else:
-        labeled = open_source(source, task=task)
+        labeled = trained.open_source(source, labeled=True)
         if labeled.task_or_none is None:
             raise ValueError(f"{source} lacks the targets of this run: {', '.join(task.targets)}")
-        prepared = prepare(
-            labeled, build_lifting(data), build_encodings(data), workers=data.workers,
-            over_limit="skip",
-        )  # fmt: skip
+        prepared = trained.prepare(labeled)
         complexes, chosen, name = prepared.complexes, np.arange(len(prepared.rows)), labeled.name
         failures = len(prepared.failures)
     if not len(chosen):

@@ -118,6 +118,7 @@ def _run(
                 *_other_callbacks(config, recipe),
             ],
             logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
+            precision="32-true" if chosen.precision == "32" else chosen.precision,
             gradient_clip_val=config.optimizer.clip_norm or None,
             num_sanity_val_steps=0,
             enable_checkpointing=False,

@@ -53,7 +53,7 @@ class CellularModule(pl.LightningModule):
     def training_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, ""]:
         """The loss of one batch."""
         targets = self.scaling.scale(_targets(batch))
-        loss = loss_of(self.task, self.loss, self.model(batch), targets)
+        loss = loss_of(self.task, self.loss, self.model(batch).float(), targets)
         self.log(
             "train_loss",
             loss,
@@ -66,7 +66,7 @@ class CellularModule(pl.LightningModule):
 
     def validation_step(self, batch: CellBatch, batch_idx: int) -> None:
         """Keeps outputs and targets; metrics are computed over the whole set."""
-        self.validated.append((self.model(batch), _targets(batch)))
+        self.validated.append((self.model(batch).float(), _targets(batch)))
 
     def on_validation_epoch_end(self) -> None:
         """Logs the loss and all metrics of the validation set."""

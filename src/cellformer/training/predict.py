@@ -8,10 +8,8 @@ from jaxtyping import Float
 from scipy.special import expit, softmax
 
 from cellformer.data.dataset import Task
-from cellformer.data.prepare import prepare
-from cellformer.data.sources import open_source
+from cellformer.data.prepare import NoComplexError
 from cellformer.data.table import is_table, read_table
-from cellformer.training.build import build_encodings, build_lifting
 from cellformer.training.trained import TrainedRun
 
 
@@ -27,25 +25,23 @@ def predict(run: Path, source: str, weights: str = "best") -> pd.DataFrame:
     Raises FileNotFoundError for a missing run or source, ValueError for one that cannot be read.
     """
     trained = TrainedRun.open(run, weights)
-    data = trained.config.data
-    table = read_table(source) if is_table(source) else None
-    rows = open_source(
-        source,
-        smiles_column=data.smiles_column if table is not None else None,
-        task=trained.recipe.task,
-    )
+    rows = trained.open_source(source, labeled=False)
     reasons = np.full(len(rows), "", dtype=object)
     outputs = np.full((len(rows), trained.recipe.task.outputs), np.nan)
-    prepared = prepare(
-        rows, build_lifting(data), build_encodings(data), workers=data.workers, over_limit="skip"
-    )
-    outputs[prepared.rows] = trained.outputs(prepared.complexes, np.arange(len(prepared.rows)))
-    for row, reason in prepared.failures:
-        reasons[row] = reason
-    if table is None:
-        frame = pd.DataFrame({"row": range(len(rows))})
+    try:
+        prepared = trained.prepare(rows)
+    except NoComplexError as nothing:
+        failures = nothing.failures
     else:
+        failures = prepared.failures
+        outputs[prepared.rows] = trained.outputs(prepared.complexes, np.arange(len(prepared.rows)))
+    for row, reason in failures:
+        reasons[row] = reason
+    if is_table(source):
+        table = read_table(source)
         frame = pd.DataFrame(table.rows, columns=list(table.header), dtype=str)
+    else:
+        frame = pd.DataFrame({"row": range(len(rows))})
     added = {**columns_of(trained.recipe.task, outputs), "error": reasons}
     for name, values in added.items():
         frame[_free_name(name, list(frame.columns))] = pd.Series(values)

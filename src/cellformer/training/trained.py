@@ -9,7 +9,12 @@ import torch
 from jaxtyping import Float32, Int64
 
 from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.data.dataset import GraphSet
 from cellformer.data.loader import batches
+from cellformer.data.prepare import Prepared, prepare
+from cellformer.data.sources import open_source
+from cellformer.data.table import is_table
+from cellformer.training.build import build_encodings, build_lifting
 from cellformer.training.config import RunConfig
 from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
@@ -38,6 +43,33 @@ class TrainedRun:
         module = CellularModule(recipe.build(), recipe.task, recipe.scaling)
         load_weights(folder.require(folder.weights(weights)), module.model)
         return cls(folder, config, recipe, module)
+
+    def open_source(self, source: str, labeled: bool) -> GraphSet:
+        """The rows of a source, with the targets of this run if ``labeled``.
+
+        Graphs that bring targets in their own file are read with them in any case.
+        """
+        table = is_table(source)
+        return open_source(
+            source,
+            smiles_column=self.config.data.smiles_column if table else None,
+            task=self.recipe.task if labeled or not table else None,
+        )
+
+    def prepare(self, rows: GraphSet) -> Prepared:
+        """The complexes of some rows, made as those of this run.
+
+        Rows over a limit of the lifting count as failures, as invalid ones do. Raises
+        NoComplexError if there are only failures.
+        """
+        data = self.config.data
+        return prepare(
+            rows,
+            build_lifting(data),
+            build_encodings(data),
+            workers=data.workers,
+            over_limit="skip",
+        )
 
     def outputs(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]

@@ -7,19 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
+
 from cellformer.training.config import TrainingConfig
 
 
 def trainer_options(config: TrainingConfig) -> dict[str, Any]:
-    """Device, precision and display; the same for training and prediction."""
-    shown = sys.stderr.isatty()
+    """Device and display; the same for training and prediction.
+
+    On a CPU all operations used here are reproducible anyway, and being strict would cost time.
+    """
+    strict = config.deterministic and config.device != "cpu" and torch.cuda.is_available()
     return {
         "accelerator": config.device,
         "devices": 1,
-        "precision": {"32": "32-true", "64": "64-true"}.get(config.precision, config.precision),
-        "deterministic": config.deterministic,
+        "deterministic": strict,
         "enable_model_summary": False,
-        "enable_progress_bar": shown,
+        "enable_progress_bar": sys.stderr.isatty(),
     }
 
 
