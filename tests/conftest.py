@@ -4,9 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 from jaxtyping import install_import_hook
 
 install_import_hook("cellformer", "beartype.beartype")
+torch.set_num_threads(1)  # the tensors of tests are too small to be worth more
 
 
 @pytest.fixture(scope="session", autouse=True)

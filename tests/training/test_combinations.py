@@ -55,7 +55,7 @@ class FiniteGradients(pl.Callback):
 
 
 @pytest.mark.parametrize(
-    ("name", "attention", "encoding"), itertools.product(FILES, ATTENTIONS, sorted(ENCODINGS))
+    ("name", "attention", "encoding"), list(itertools.product(FILES, ATTENTIONS, sorted(ENCODINGS)))
 )
 def test_two_epochs_train_with_finite_losses_and_gradients(name, attention, encoding, real_data):
     task, complexes = prepared(str(real_data / FILES[name]), encoding)
