@@ -71,6 +71,10 @@ def test_two_epochs_train_with_finite_losses_and_gradients(name, attention, enco
             max_epochs=2, accelerator="cpu", callbacks=[watch], logger=False,
             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
         )  # fmt: skip
-        trainer.fit(module, batches(complexes, np.arange(60), 20, shuffle=True))
+        trainer.fit(
+            module,
+            batches(complexes, np.arange(60), 20, shuffle=True),
+            batches(complexes, np.arange(20), 20, shuffle=False),
+        )
     assert len(watch.losses) == 6
     assert np.isfinite(watch.losses).all()

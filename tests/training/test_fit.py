@@ -174,7 +174,9 @@ def test_a_signal_leaves_a_run_that_resumes_to_the_same_end(number, tiny, tmp_pa
     folder = tmp_path / "stopped"
     command = [sys.executable, "-m", "cellformer.cli.main", "train", config.data.source, "-o",
                str(folder), "--config", str(tmp_path / "config.json")]  # fmt: skip
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ})
+    # The bits of a sum depend on the number of threads, and these tests use one.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     deadline = time.monotonic() + 120
     while not (folder / "resume.ckpt").exists() and process.poll() is None:
         assert time.monotonic() < deadline

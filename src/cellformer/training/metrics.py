@@ -74,5 +74,6 @@ def _score(
     if bool((classes == classes[0]).all()):  # torchmetrics would answer 0
         return math.nan
     area = binary_auroc if name == "rocauc" else binary_average_precision
-    # Ranks survive the sigmoid only in double precision.
-    return float(area(outputs.double().sigmoid(), classes))
+    # The areas depend on the order alone, which a sigmoid would lose for large logits.
+    order = torch.unique(outputs, return_inverse=True)[1]
+    return float(area(order.double() / len(order), classes))
