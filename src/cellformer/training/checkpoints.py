@@ -48,7 +48,11 @@ class Checkpoints(pl.Callback):
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Writes weights, curve and state; runs after validation."""
         assert isinstance(pl_module, CellularModule)
-        measured = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        measured = {
+            name: float(value)
+            for name, value in trainer.callback_metrics.items()
+            if not name.endswith(("_step", "_epoch"))  # Lightning's two other names of the loss
+        }
         row = {
             "epoch": trainer.current_epoch,
             "step": trainer.global_step,

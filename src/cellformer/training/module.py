@@ -57,7 +57,7 @@ class CellularModule(pl.LightningModule):
         self.log(
             "train_loss",
             loss,
-            on_step=False,
+            on_step=True,
             on_epoch=True,
             prog_bar=True,
             batch_size=batch.num_complexes,
