@@ -87,8 +87,8 @@ def _forward(
     dropout: float,
 ) -> tuple[Tensor, Tensor]:
     """The output, and the logarithm of each softmax's denominator."""
-    output = value.new_empty(len(query), *value.shape[1:])
-    log_sum_exp = query.new_empty(len(query), query.shape[2])
+    output = value.new_empty(query.shape[0], *value.shape[1:])
+    log_sum_exp = query.new_empty(query.shape[0], query.shape[2])
     if query.shape[2]:
         run(
             attention_forward,
@@ -123,8 +123,8 @@ def _(
     scale: float,
     dropout: float,
 ) -> tuple[Tensor, Tensor]:
-    output = value.new_empty(len(query), *value.shape[1:])
-    return output, query.new_empty(len(query), query.shape[2])
+    output = value.new_empty(query.shape[0], *value.shape[1:])
+    return output, query.new_empty(query.shape[0], query.shape[2])
 
 
 @torch.library.custom_op(
@@ -150,7 +150,7 @@ def _backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of query, key, value and scores."""
     grads = [_empty_like(tensor) for tensor in (query, key, value)]
-    grad_score = query.new_empty(len(senders), query.shape[2])
+    grad_score = query.new_empty(senders.shape[0], query.shape[2])
     attention = torch.empty_like(grad_score)
     if query.shape[2]:
         size, sizes, lanes = _size(senders, query, value), _sizes(query, value), _lanes(query)
@@ -211,7 +211,7 @@ def _(
     dropout: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     grad_query, grad_key, grad_value = (_empty_like(tensor) for tensor in (query, key, value))
-    return grad_query, grad_key, grad_value, query.new_empty(len(senders), query.shape[2])
+    return grad_query, grad_key, grad_value, query.new_empty(senders.shape[0], query.shape[2])
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -235,8 +235,9 @@ def _empty_like(tensor: Tensor) -> Tensor:
 
 
 def _flat(tensor: Tensor) -> NDArray[Any]:
-    """The numbers of a contiguous tensor."""
-    array: NDArray[Any] = tensor.detach().flatten().numpy()
+    """The numbers of a tensor, without a copy where it is contiguous."""
+    # Not flatten(): of a broadcast tensor it makes a view that is not contiguous.
+    array: NDArray[Any] = tensor.detach().contiguous().view(-1).numpy()
     return array
 
 

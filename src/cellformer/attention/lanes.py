@@ -10,7 +10,7 @@ Numba's cache notices changes of the file of a cached function only: after a cha
 from typing import no_type_check
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, errors, types
 from numba.extending import intrinsic, models, register_model
 
 INTEGER = ir.IntType(32)
@@ -61,6 +61,8 @@ def broadcast(builder, number, vector):
 
 @no_type_check
 def _pointer(context, builder, array_type, array, index, lanes):
+    if array_type.layout != "C" or array_type.ndim != 1:
+        raise errors.TypingError(f"lanes need a flat contiguous array, got {array_type}")
     # Without Numba's wrapping of negative indices, which costs as much as the load.
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), lanes.vector.as_pointer())

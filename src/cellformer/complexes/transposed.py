@@ -28,21 +28,30 @@ class TransposedPairs:
         senders: Int64[Tensor, " pair"],
     ) -> "TransposedPairs":
         """Transposes a matrix in CSR form; on a CPU in time linear in its size."""
-        if offsets.is_cpu:
-            return cls._by_counting(num_senders, offsets, senders)
+        make = cls.by_counting if offsets.is_cpu else cls.by_sorting
+        return make(num_senders, offsets, senders)
+
+    @classmethod
+    def by_sorting(
+        cls,
+        num_senders: int,
+        offsets: Int64[Tensor, " receiver_plus_1"],
+        senders: Int64[Tensor, " pair"],
+    ) -> "TransposedPairs":
+        """On any device."""
         pairs = senders.argsort(stable=True)
         counts = senders.bincount(minlength=num_senders)
         receivers = torch.searchsorted(offsets, pairs, right=True) - 1
         return cls(torch.cat([counts.new_zeros(1), counts.cumsum(0)]), receivers, pairs)
 
     @classmethod
-    def _by_counting(
+    def by_counting(
         cls,
         num_senders: int,
         offsets: Int64[Tensor, " receiver_plus_1"],
         senders: Int64[Tensor, " pair"],
     ) -> "TransposedPairs":
-        """Six times as fast as sorting."""
+        """On a CPU, about six times as fast as sorting."""
         numbers = np.arange(len(senders))
         shape = (len(offsets) - 1, num_senders)
         matrix = sparse.csr_array((numbers, senders.numpy(), offsets.numpy()), shape=shape).tocsc()
