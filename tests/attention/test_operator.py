@@ -1,9 +1,13 @@
+import subprocess
+import sys
+
 import pytest
 import torch
 
+from cellformer.attention.cpu_operator import fused_sparse_attention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
-from cellformer.attention.operator import attend
+from cellformer.attention.operator import attend, implementation, use_attention
 from cellformer.attention.sparse_reference import sparse_attention
 
 
@@ -15,7 +19,8 @@ def layout(random_neighborhood):
 
 def test_the_pattern_picks_the_implementation(tokens, random_neighborhood, layout):
     inputs, neighborhood = tokens(0, 4, 4), random_neighborhood(0, 4, 4)
-    assert torch.equal(attend(*inputs, neighborhood), sparse_attention(*inputs, neighborhood))
+    fused = fused_sparse_attention(*inputs, neighborhood)
+    assert torch.equal(attend(*inputs, neighborhood), fused)
     theta = torch.ones(1)
     assert torch.equal(
         attend(*inputs, layout, theta=theta), dense_attention(*inputs, layout, theta)
@@ -40,3 +45,62 @@ def test_autocast_leaves_the_softmax_in_float32(tokens, layout, random_neighborh
         plain = attend(*inputs, pattern, theta=theta)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             assert torch.equal(attend(*inputs, pattern, theta=theta), plain)
+
+
+def test_the_reference_can_be_chosen_and_stands_in_on_other_devices(tokens, random_neighborhood):
+    inputs, neighborhood = tokens(0, 4, 4), random_neighborhood(0, 4, 4)
+    assert implementation("cpu") == "fused"
+    assert implementation("meta") == "reference"
+    with use_attention("reference"):
+        assert implementation("cpu") == "reference"
+        chosen = attend(*inputs, neighborhood, scale=0.3)
+    assert torch.equal(chosen, sparse_attention(*inputs, neighborhood, scale=0.3))
+    assert implementation("cpu") == "fused"
+
+
+def test_a_bias_must_fit_pairs_and_heads_and_sparse_attention(tokens, random_neighborhood, layout):
+    inputs, neighborhood = tokens(0, 4, 4), random_neighborhood(0, 4, 4)
+    pairs = len(neighborhood.senders)
+    for columns in (1, 2):
+        attend(*inputs, neighborhood, bias=torch.zeros(pairs, columns))
+    for shape in ((pairs, 3), (pairs - 1, 1)):
+        with pytest.raises(ValueError, match="a bias of shape"):
+            attend(*inputs, neighborhood, bias=torch.zeros(shape))
+    with pytest.raises(ValueError, match="no place in dense attention"):
+        attend(*inputs, layout, theta=torch.ones(1), bias=torch.zeros(pairs, 1))
+
+
+COMPILED = """
+import sys
+import torch
+from cellformer.attention.operator import attend
+from cellformer.complexes.neighborhood import Neighborhood
+
+torch.manual_seed(0)
+inputs = [torch.randn(6, width, 4, requires_grad=True) for width in (3, 3, 5)]
+neighborhood = Neighborhood(
+    6, torch.tensor([0, 2, 2, 5, 6, 7, 9]), torch.tensor([0, 3, 1, 2, 5, 4, 4, 0, 1]), torch.ones(9)
+)
+bias = torch.randn(9, 1, requires_grad=True)
+
+def run(*tensors):
+    return attend(*tensors[:3], neighborhood, bias=tensors[3], scale=0.3, dropout=0.2)
+
+results = []
+for function in (run, torch.compile(run, backend=sys.argv[1], fullgraph=True)):
+    torch.manual_seed(1)
+    output = function(*inputs, bias)
+    results.append((output, *torch.autograd.grad(output.square().sum(), (*inputs, bias))))
+for plain, traced in zip(*results, strict=True):
+    assert torch.equal(plain, traced)
+print("the same")
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_torch_compile_takes_attention_as_one_graph(backend):
+    # In a process of its own: the checks of shapes in signatures cannot be compiled.
+    run = subprocess.run(
+        [sys.executable, "-c", COMPILED, backend], capture_output=True, text=True, check=False
+    )
+    assert run.stdout == "the same\n", run.stderr

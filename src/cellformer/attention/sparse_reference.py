@@ -15,15 +15,17 @@ def sparse_attention(
     value: Float[Tensor, "sender value_width head"],
     neighborhood: Neighborhood,
     *,
+    bias: Float[Tensor, "pair head_or_1"] | None = None,
     scale: float = 1.0,
     dropout: float = 0.0,
 ) -> Float[Tensor, "receiver value_width head"]:
     """Each receiver averages the values of its neighbors by a softmax over its neighbors.
 
-    A score is ``scale * <query, key>`` times the pair's weight in the neighborhood. Only stored
-    pairs take part, as in the authors' code (*deviation from the letter* of the formula, whose
-    product with a dense N would leave the zeros of N in the softmax). A receiver without
-    neighbors gets exactly zero. ``dropout`` drops attention weights.
+    A score is ``scale * <query, key>`` times the pair's weight in the neighborhood, plus
+    ``bias``, which has one column for all heads or one for each. Only stored pairs take part, as
+    in the authors' code (*deviation from the letter* of the formula, whose product with a dense N
+    would leave the zeros of N in the softmax). A receiver without neighbors gets exactly zero.
+    ``dropout`` drops attention weights.
 
     Source: the paper, section "Pairwise cellular attention", equation of the attention from k_s
     to k_t with the Hadamard product. Everything is computed in float32, or float64 if so given.
@@ -38,6 +40,8 @@ def sparse_attention(
     pair_key = gather_rows(key.to(precise), senders)
     weights = (scale * neighborhood.weights.to(precise)).unsqueeze(1)
     scores = (pair_query * pair_key).sum(dim=1) * weights  # pair head
+    if bias is not None:
+        scores = scores + bias.to(precise)
 
     # The largest score only keeps exp from overflowing: it cancels, also in the gradient.
     largest = segment_max(scores.detach(), offsets)

@@ -9,6 +9,7 @@ from jaxtyping import Float32, Int64
 from torch import Tensor
 
 from cellformer.complexes.neighborhoods import Matrix
+from cellformer.complexes.transposed import TransposedPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,11 @@ class Neighborhood:
         """The receiver of every pair, ascending."""
         rows = torch.arange(self.num_receivers, device=self.offsets.device)
         return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.senders))
+
+    @cached_property
+    def transposed(self) -> TransposedPairs:
+        """The pairs sorted by sender, as the gradients of what senders send read them."""
+        return TransposedPairs.of(self.num_senders, self.offsets, self.senders)
 
     def binary(self) -> "Neighborhood":
         """The same neighbors, every weight 1."""

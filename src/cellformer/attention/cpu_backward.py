@@ -1,0 +1,108 @@
+"""Sparse attention on a CPU, backward: weights are computed again, and nothing is scattered.
+
+The gradients of keys and values are added up sender by sender, along the transposed pairs.
+"""
+
+from typing import no_type_check
+
+import numpy as np
+
+from cellformer.attention.compiled import kernel
+from cellformer.attention.cpu_rows import add_multiple, dot, run_of_rows, score
+from cellformer.attention.lanes import load, multiply, splat, store, subtract, zeros
+from cellformer.attention.lanes_dropout import kept, pair_key
+from cellformer.attention.lanes_exp import exp
+
+
+@kernel
+@no_type_check
+def attention_backward_receivers(
+    part,
+    parts,
+    query,
+    key,
+    value,
+    pairs,
+    sizes,
+    scale,
+    dropout,
+    lanes,
+    output,
+    log_sum_exp,
+    grad_output,
+    grad_query,
+    grad_score,
+    attention,
+):
+    """Fills the gradients of queries and scores, and the attention after dropout, by pair."""
+    begin, end = run_of_rows(pairs.offsets, part, parts)
+    zero = zeros(query.data, lanes)
+    heads, step = sizes.heads, len(lanes)
+    query_width, value_width = sizes.head_width * heads, sizes.value_width * heads
+    mean = np.empty(heads, query.data.dtype)  # of the gradients of a receiver's weights
+    for receiver in range(begin, end):
+        grad_query[receiver * query_width : (receiver + 1) * query_width] = 0
+        for head in range(0, heads, step):
+            i, o = receiver * grad_output.stride + head, receiver * value_width + head
+            product = dot(grad_output.data, i, output, o, sizes.value_width, heads, zero)
+            store(mean, head, product)
+        for pair in range(pairs.offsets[receiver], pairs.offsets[receiver + 1]):
+            sender = pairs.senders[pair]
+            factor = splat(scale * pairs.weights[pair], zero)
+            draw = pair_key(dropout.seed, pair)
+            for head in range(0, heads, step):
+                i, j = receiver * query.stride + head, sender * key.stride + head
+                at = pair * heads + head
+                logit = score(query, i, key, j, factor, pairs.bias, at, sizes, zero)
+                weight = exp(subtract(logit, load(log_sum_exp, receiver * heads + head, zero)))
+                o, v = receiver * grad_output.stride + head, sender * value.stride + head
+                change = dot(grad_output.data, o, value.data, v, sizes.value_width, heads, zero)
+                if dropout.threshold:
+                    keep = kept(draw, head, dropout.threshold, dropout.factor, zero)
+                    change = multiply(change, keep)
+                    store(attention, at, multiply(weight, keep))
+                else:
+                    store(attention, at, weight)
+                slope = multiply(weight, subtract(change, load(mean, head, zero)))
+                store(grad_score, at, slope)
+                slope = multiply(factor, slope)
+                q = receiver * query_width + head
+                add_multiple(grad_query, q, slope, key.data, j, sizes.head_width, heads)
+
+
+@kernel
+@no_type_check
+def attention_backward_senders(
+    part,
+    parts,
+    query,
+    weights,
+    transposed,
+    sizes,
+    scale,
+    lanes,
+    grad_output,
+    grad_score,
+    attention,
+    grad_key,
+    grad_value,
+):
+    """Fills the gradients of keys and values from what the receivers' kernel filled."""
+    begin, end = run_of_rows(transposed.offsets, part, parts)
+    zero = zeros(query.data, lanes)
+    heads, step = sizes.heads, len(lanes)
+    key_width, value_width = sizes.head_width * heads, sizes.value_width * heads
+    for sender in range(begin, end):
+        grad_key[sender * key_width : (sender + 1) * key_width] = 0
+        grad_value[sender * value_width : (sender + 1) * value_width] = 0
+        for place in range(transposed.offsets[sender], transposed.offsets[sender + 1]):
+            receiver, pair = transposed.receivers[place], transposed.pairs[place]
+            factor = splat(scale * weights[pair], zero)
+            for head in range(0, heads, step):
+                at = pair * heads + head
+                slope = multiply(factor, load(grad_score, at, zero))
+                k, i = sender * key_width + head, receiver * query.stride + head
+                add_multiple(grad_key, k, slope, query.data, i, sizes.head_width, heads)
+                weight = load(attention, at, zero)
+                v, o = sender * value_width + head, receiver * grad_output.stride + head
+                add_multiple(grad_value, v, weight, grad_output.data, o, sizes.value_width, heads)

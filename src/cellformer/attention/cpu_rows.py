@@ -1,0 +1,115 @@
+"""What the kernels of sparse attention on a CPU share: their arguments and their inner loops.
+
+All arrays are flat. Row r of a `Rows` starts at ``r * stride`` and holds (column, head), the head
+varying fastest, so that the innermost loops run over heads, side by side in a vector register,
+and no sum crosses lanes. The number of heads in a register travels as the length of the tuple
+``lanes``, which the compiler knows.
+
+Rows are shared out between threads in runs of like work, and one thread adds up one row, so that
+the result is the same for any number of threads.
+"""
+
+from typing import Any, NamedTuple, no_type_check
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cellformer.attention.lanes import load, multiply, multiply_add, store
+
+
+class Rows(NamedTuple):
+    """A matrix whose rows are ``stride`` numbers apart in a flat array."""
+
+    data: NDArray[Any]
+    stride: int
+
+
+class Pairs(NamedTuple):
+    """A neighborhood in CSR form; ``bias`` is (pair, head), or empty where there is none."""
+
+    offsets: NDArray[Any]
+    senders: NDArray[Any]
+    weights: NDArray[Any]
+    bias: NDArray[Any]
+
+
+class TransposedPairs(NamedTuple):
+    """The pairs of each sender: their receivers, and their numbers in `Pairs`."""
+
+    offsets: NDArray[Any]
+    receivers: NDArray[Any]
+    pairs: NDArray[Any]
+
+
+class Sizes(NamedTuple):
+    """The widths of a head, and the number of heads."""
+
+    head_width: int
+    value_width: int
+    heads: int
+
+
+class Dropout(NamedTuple):
+    """A weight is dropped with probability threshold / 2^32, else multiplied by ``factor``."""
+
+    seed: int
+    threshold: np.uint32
+    factor: float
+
+
+@njit(error_model="numpy")
+@no_type_check
+def run_of_rows(offsets, part, parts):
+    """The first row of a part and of the next one; a row's work is its pairs and 1."""
+    rows = len(offsets) - 1
+    work = offsets[rows] + rows
+    return (
+        _row_at(offsets, work * part // parts),
+        _row_at(offsets, work * (part + 1) // parts),
+    )
+
+
+@njit(error_model="numpy")
+@no_type_check
+def _row_at(offsets, work):
+    """The first row before which there is at least this much work."""
+    low, high = 0, len(offsets) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if offsets[middle] + middle < work:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(error_model="numpy")
+@no_type_check
+def dot(left, i, right, j, width, heads, zero):
+    """The scalar product over ``width`` columns, for the heads at i and at j."""
+    total = zero
+    for column in range(width):
+        step = column * heads
+        total = multiply_add(load(left, i + step, zero), load(right, j + step, zero), total)
+    return total
+
+
+@njit(error_model="numpy")
+@no_type_check
+def add_multiple(target, i, factor, source, j, width, heads):
+    """``target += factor * source`` over ``width`` columns, for the heads at i and at j."""
+    for column in range(width):
+        step = column * heads
+        moved = multiply_add(factor, load(source, j + step, factor), load(target, i + step, factor))
+        store(target, i + step, moved)
+
+
+@njit(error_model="numpy")
+@no_type_check
+def score(query, i, key, j, factor, bias, pair_head, sizes, zero):
+    """``factor * <query, key> + bias`` for the heads at i and at j."""
+    product = dot(query.data, i, key.data, j, sizes.head_width, sizes.heads, zero)
+    if len(bias):
+        return multiply_add(factor, product, load(bias, pair_head, zero))
+    return multiply(factor, product)
