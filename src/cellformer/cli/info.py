@@ -33,6 +33,7 @@ def run(arguments: Namespace) -> int:
     """Prints one line per fact, for bug reports."""
     import torch
 
+    from cellformer.attention.operator import implementation
     from cellformer.data.files import cache_root
 
     for package in PACKAGES:
@@ -45,6 +46,7 @@ def run(arguments: Namespace) -> int:
     print(f"{'processors':16} {os.cpu_count()}, torch uses {torch.get_num_threads()}")
     devices = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     print(f"{'GPUs':16} {', '.join(devices) or 'none'}")
-    print(f"{'kernels':16} attention in PyTorch, search for cycles in Numba")
+    device = "cuda" if devices else "cpu"
+    print(f"{'attention':16} {implementation(device)} on {device}")
     print(f"{'cache':16} {cache_root()}")
     return 0
