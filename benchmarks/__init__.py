@@ -1,0 +1,1 @@
+"""Timings against peers: run as ``python -m benchmarks.<name> [--out FILE.json]``."""

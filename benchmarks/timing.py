@@ -1,0 +1,103 @@
+"""Timing side by side, and the table and file that come of it."""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+import torch
+
+PACKAGES = ("cellformer", "torch", "numba", "numpy", "torch-geometric")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Medians in seconds, of ``runs`` runs each; the ratio is the peer's over ours."""
+
+    case: str
+    peer: str
+    ours_s: float
+    peer_s: float
+    ratio: float
+    runs: int
+
+
+def medians(actions: Sequence[Callable[[], object]], runs: int) -> list[float]:
+    """The median seconds of each action, the runs taking turns, after one that is not counted.
+
+    Taking turns lets whatever else the machine does fall on all of them alike.
+    """
+    for action in actions:
+        action()
+    seconds: list[list[float]] = [[] for _ in actions]
+    for _ in range(runs):
+        for action, taken in zip(actions, seconds, strict=True):
+            start = time.perf_counter()
+            action()
+            taken.append(time.perf_counter() - start)
+    return [statistics.median(taken) for taken in seconds]
+
+
+def rows_of(
+    case: str, ours: Callable[[], object], peers: dict[str, Callable[[], object]], runs: int
+) -> list[Row]:
+    """Times ours and all peers together."""
+    ours_s, *peers_s = medians([ours, *peers.values()], runs)
+    return [
+        Row(case, name, ours_s, peer_s, peer_s / ours_s, runs)
+        for name, peer_s in zip(peers, peers_s, strict=True)
+    ]
+
+
+def machine() -> dict[str, object]:
+    """What the figures depend on."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return {
+        "processor": names[0] if names else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "torch_threads": torch.get_num_threads(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "system": platform.platform(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages timed."""
+    return {"python": platform.python_version()} | {
+        package: metadata.version(package) for package in PACKAGES
+    }
+
+
+def parser(description: str, runs: int) -> argparse.ArgumentParser:
+    """The options that all benchmarks have."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("--out", type=Path, help="also write the figures to this JSON file")
+    options.add_argument("--runs", type=int, default=runs, help="runs of which the median is taken")
+    return options
+
+
+def report(rows: Sequence[Row], out: Path | None) -> None:
+    """Prints a table and writes the file, if one is wanted."""
+    described = machine()
+    print(", ".join(f"{name} {value}" for name, value in described.items()))
+    print(f"{'case':24} {'peer':32} {'ours':>10} {'peer':>10} {'ratio':>7} {'runs':>5}")
+    for row in rows:
+        print(
+            f"{row.case:24} {row.peer:32} {1e3 * row.ours_s:7.1f} ms {1e3 * row.peer_s:7.1f} ms "
+            f"{row.ratio:7.1f} {row.runs:5}"
+        )
+    if out:
+        figures = {
+            "machine": described,
+            "versions": versions(),
+            "rows": [asdict(row) for row in rows],
+        }
+        out.write_text(json.dumps(figures, indent=2) + "\n")
