@@ -14,6 +14,15 @@ every_attention = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Tiny operations are slower on several threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture
 def batch(ring, path, cliques):
     return cf.collate([ring(4), path(3), cliques(0), ring(5, filled=False), path(1), cliques(1)])

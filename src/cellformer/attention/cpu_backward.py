@@ -8,7 +8,7 @@ from typing import no_type_check
 import numpy as np
 
 from cellformer.attention.compiled import kernel
-from cellformer.attention.cpu_rows import add_multiple, dot, run_of_rows, score
+from cellformer.attention.cpu_rows import dot, most_pairs, run_of_rows, score, weighted_sum
 from cellformer.attention.lanes import load, multiply, splat, store, subtract, zeros
 from cellformer.attention.lanes_dropout import kept, pair_key
 from cellformer.attention.lanes_exp import exp
@@ -38,15 +38,16 @@ def attention_backward_receivers(
     begin, end = run_of_rows(pairs.offsets, part, parts)
     zero = zeros(query.data, lanes)
     heads, step = sizes.heads, len(lanes)
-    query_width, value_width = sizes.head_width * heads, sizes.value_width * heads
+    value_width = sizes.value_width * heads
+    slopes = np.empty(most_pairs(pairs.offsets, begin, end) * heads, query.data.dtype)
     mean = np.empty(heads, query.data.dtype)  # of the gradients of a receiver's weights
     for receiver in range(begin, end):
-        grad_query[receiver * query_width : (receiver + 1) * query_width] = 0
+        first, last = pairs.offsets[receiver], pairs.offsets[receiver + 1]
         for head in range(0, heads, step):
             i, o = receiver * grad_output.stride + head, receiver * value_width + head
             product = dot(grad_output.data, i, output, o, sizes.value_width, heads, zero)
             store(mean, head, product)
-        for pair in range(pairs.offsets[receiver], pairs.offsets[receiver + 1]):
+        for pair in range(first, last):
             sender = pairs.senders[pair]
             factor = splat(scale * pairs.weights[pair], zero)
             draw = pair_key(dropout.seed, pair)
@@ -65,9 +66,9 @@ def attention_backward_receivers(
                     store(attention, at, weight)
                 slope = multiply(weight, subtract(change, load(mean, head, zero)))
                 store(grad_score, at, slope)
-                slope = multiply(factor, slope)
-                q = receiver * query_width + head
-                add_multiple(grad_query, q, slope, key.data, j, sizes.head_width, heads)
+                store(slopes, at - first * heads, multiply(factor, slope))
+        cells = pairs.senders[first:last]
+        weighted_sum(grad_query, receiver, key, cells, slopes, sizes.head_width, heads, zero, lanes)
 
 
 @kernel
@@ -91,18 +92,19 @@ def attention_backward_senders(
     begin, end = run_of_rows(transposed.offsets, part, parts)
     zero = zeros(query.data, lanes)
     heads, step = sizes.heads, len(lanes)
-    key_width, value_width = sizes.head_width * heads, sizes.value_width * heads
+    most = most_pairs(transposed.offsets, begin, end) * heads
+    slopes, shares = np.empty(most, query.data.dtype), np.empty(most, query.data.dtype)
     for sender in range(begin, end):
-        grad_key[sender * key_width : (sender + 1) * key_width] = 0
-        grad_value[sender * value_width : (sender + 1) * value_width] = 0
-        for place in range(transposed.offsets[sender], transposed.offsets[sender + 1]):
-            receiver, pair = transposed.receivers[place], transposed.pairs[place]
+        first, last = transposed.offsets[sender], transposed.offsets[sender + 1]
+        for place in range(first, last):
+            pair = transposed.pairs[place]
             factor = splat(scale * weights[pair], zero)
             for head in range(0, heads, step):
-                at = pair * heads + head
-                slope = multiply(factor, load(grad_score, at, zero))
-                k, i = sender * key_width + head, receiver * query.stride + head
-                add_multiple(grad_key, k, slope, query.data, i, sizes.head_width, heads)
-                weight = load(attention, at, zero)
-                v, o = sender * value_width + head, receiver * grad_output.stride + head
-                add_multiple(grad_value, v, weight, grad_output.data, o, sizes.value_width, heads)
+                at, to = pair * heads + head, (place - first) * heads + head
+                store(slopes, to, multiply(factor, load(grad_score, at, zero)))
+                store(shares, to, load(attention, at, zero))
+        cells = transposed.receivers[first:last]
+        weighted_sum(grad_key, sender, query, cells, slopes, sizes.head_width, heads, zero, lanes)
+        weighted_sum(
+            grad_value, sender, grad_output, cells, shares, sizes.value_width, heads, zero, lanes
+        )

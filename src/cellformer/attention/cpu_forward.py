@@ -5,7 +5,7 @@ from typing import no_type_check
 import numpy as np
 
 from cellformer.attention.compiled import kernel
-from cellformer.attention.cpu_rows import add_multiple, run_of_rows, score
+from cellformer.attention.cpu_rows import most_pairs, run_of_rows, score, weighted_sum
 from cellformer.attention.lanes import (
     add,
     divide,
@@ -32,19 +32,12 @@ def attention_forward(
     zero = zeros(query.data, lanes)
     one = splat(1.0, zero)
     heads, step = sizes.heads, len(lanes)
-    width = sizes.value_width * heads
-    most = 0
-    for receiver in range(begin, end):
-        most = max(most, pairs.offsets[receiver + 1] - pairs.offsets[receiver])
-    weights = np.empty(most * heads, query.data.dtype)  # of one receiver, before division
+    most = most_pairs(pairs.offsets, begin, end)
+    weights = np.empty(most * heads, query.data.dtype)  # of one receiver
     largest = np.empty(heads, query.data.dtype)
     reciprocal = np.empty(heads, query.data.dtype)
     for receiver in range(begin, end):
         first, last = pairs.offsets[receiver], pairs.offsets[receiver + 1]
-        output[receiver * width : (receiver + 1) * width] = 0
-        if first == last:
-            log_sum_exp[receiver * heads : (receiver + 1) * heads] = 0
-            continue
         largest[:] = -np.inf
         for pair in range(first, last):
             sender = pairs.senders[pair]
@@ -65,7 +58,6 @@ def attention_forward(
             store(log_sum_exp, receiver * heads + head, add(top, log(total)))
             store(reciprocal, head, divide(one, total))
         for pair in range(first, last):
-            sender = pairs.senders[pair]
             draw = pair_key(dropout.seed, pair)
             for head in range(0, heads, step):
                 at = (pair - first) * heads + head
@@ -73,5 +65,6 @@ def attention_forward(
                 if dropout.threshold:
                     keep = kept(draw, head, dropout.threshold, dropout.factor, zero)
                     weight = multiply(weight, keep)
-                i, j = receiver * width + head, sender * value.stride + head
-                add_multiple(output, i, weight, value.data, j, sizes.value_width, heads)
+                store(weights, at, weight)
+        cells = pairs.senders[first:last]
+        weighted_sum(output, receiver, value, cells, weights, sizes.value_width, heads, zero, lanes)
