@@ -16,6 +16,7 @@ from torch_geometric.utils import scatter, softmax
 from benchmarks.timing import Row, parser, report, rows_of
 from cellformer.attention.operator import attend, use_attention
 from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.training.memory import keep_freed_memory
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ def measured(shape: Shape, runs: int) -> list[Row]:
 
 
 def main() -> None:
-    """Every shape."""
+    """Every shape; freed memory is kept, for all alike, as `cellformer train` does."""
+    keep_freed_memory()
     options = parser(__doc__.splitlines()[0], runs=7).parse_args()
     report([row for shape in SHAPES for row in measured(shape, options.runs)], options.out)
 

@@ -55,6 +55,14 @@ def rows_of(
     ]
 
 
+def data_folder() -> Path:
+    """Where the real data sets lie; raises SystemExit, saying what to do, if that is not told."""
+    folder = os.environ.get("CELLFORMER_DATA")
+    if not folder:
+        raise SystemExit("set CELLFORMER_DATA to the folder of the data sets")
+    return Path(folder)
+
+
 def machine() -> dict[str, object]:
     """What the figures depend on."""
     cpuinfo = Path("/proc/cpuinfo")

@@ -4,7 +4,6 @@ import sys
 import pytest
 import torch
 
-from cellformer.attention.cpu_operator import fused_sparse_attention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
 from cellformer.attention.operator import attend, implementation, use_attention
@@ -19,12 +18,13 @@ def layout(random_neighborhood):
 
 def test_the_pattern_picks_the_implementation(tokens, random_neighborhood, layout):
     inputs, neighborhood = tokens(0, 4, 4), random_neighborhood(0, 4, 4)
-    fused = fused_sparse_attention(*inputs, neighborhood)
-    assert torch.equal(attend(*inputs, neighborhood), fused)
     theta = torch.ones(1)
-    assert torch.equal(
-        attend(*inputs, layout, theta=theta), dense_attention(*inputs, layout, theta)
-    )
+    with use_attention("reference"):
+        sparse, dense = attend(*inputs, neighborhood), attend(*inputs, layout, theta=theta)
+    assert torch.equal(sparse, sparse_attention(*inputs, neighborhood))
+    assert torch.equal(dense, dense_attention(*inputs, layout, theta))
+    torch.testing.assert_close(attend(*inputs, neighborhood), sparse)
+    torch.testing.assert_close(attend(*inputs, layout, theta=theta), dense)
 
 
 def test_rows_that_do_not_fit_the_pattern_are_an_error(tokens, random_neighborhood):

@@ -3,49 +3,51 @@ import pytest
 import torch
 
 import cellformer as cf
-from cellformer.model.layer import Attention, FeedForward, GeneralLayer, PairwiseLayer
+from cellformer.model.layer import (
+    AttentionOptions,
+    FeedForward,
+    GeneralLayer,
+    OutputProjection,
+    PairwiseLayer,
+)
 from cellformer.model.patterns import patterns
 from cellformer.model.plan import general_dense, general_sparse, pairwise_mixed, pairwise_sparse
 
 WIDTH, HEADS = 8, 2
 
 
-def attention(dense=False, **changed):
-    options = {
+def options(**changed):
+    chosen = {
         "theta_per_head": False,
         "scale_scores": True,
         "output_projection": True,
+        "projection_bias": True,
         "attention_dropout": 0.0,
         "dropout": 0.0,
     }
-    return Attention(WIDTH, HEADS, dense=dense, **{**options, **changed}).double()
+    return AttentionOptions(WIDTH, HEADS, **{**chosen, **changed})
 
 
 def pairwise_layer(plan, **changed):
-    arrows = plan.diagram.arrows
-    return PairwiseLayer(
-        plan.diagram,
-        WIDTH,
-        [attention(arrow.dense, **changed) for arrow in arrows],
-        [FeedForward(WIDTH, 5, 0.0) for _ in range(plan.diagram.num_ranks)],
-    ).double()
+    feedforwards = [FeedForward(WIDTH, 5, 0.0) for _ in range(plan.diagram.num_ranks)]
+    return PairwiseLayer(plan.diagram, options(**changed), feedforwards).double()
 
 
 def random_cells(batch):
     return [torch.randn(n, WIDTH, dtype=torch.float64) for n in batch.num_cells]
 
 
-def explicit_attention(module, query, key, value, matrix, same_complex, dense):
+def explicit_attention(theta, query, key, value, matrix, same_complex):
     """Multi-head attention by whole matrices; head h owns the columns h, h + HEADS, ..."""
     received = torch.zeros(len(query), WIDTH, dtype=torch.float64)
     for head in range(HEADS):
         columns = slice(head, None, HEADS)
         scores = query[:, columns] @ key[:, columns].T * (WIDTH // HEADS) ** -0.5
-        scores = scores + module.theta * matrix if dense else scores * matrix
-        allowed = same_complex if dense else matrix != 0
+        scores = scores * matrix if theta is None else scores + theta * matrix
+        allowed = matrix != 0 if theta is None else same_complex
         weights = scores.masked_fill(~allowed, -torch.inf).softmax(-1).nan_to_num(0)
         received[:, columns] = weights @ value[:, columns]
-    return module.output(received)
+    return received
 
 
 def linear(rows, weight, bias):
@@ -67,12 +69,17 @@ def test_the_pairwise_layer_follows_the_six_steps(plan, cliques, ring, seeded):
 
     normed = [norm(rows) for norm, rows in zip(layer.norms, cells, strict=True)]
     received = [rows.clone() for rows in cells]
-    for arrow, module in zip(plan.diagram.arrows, layer.attentions, strict=True):
+    taken = {0: 0, 1: 0, 2: 0}
+    for number, arrow in enumerate(plan.diagram.arrows):
         query, key, value = project(arrow.receiver), project(arrow.sender), project(arrow.sender)
         matrix = torch.from_numpy(arrow.matrix(batch).toarray()).double()
         same = batch.complex_of(arrow.receiver)[:, None] == batch.complex_of(arrow.sender)
-        received[arrow.receiver] += explicit_attention(
-            module, query, key, value, matrix, same, arrow.dense
+        theta = layer.thetas[str(number)] if arrow.dense else None
+        start = taken[arrow.receiver] * WIDTH
+        taken[arrow.receiver] += 1
+        output = layer.outputs[str(arrow.receiver)].linear.weight[:, start : start + WIDTH]
+        received[arrow.receiver] += (
+            explicit_attention(theta, query, key, value, matrix, same) @ output.T
         )
     expected = []
     for rows, module in zip(received, layer.feedforwards, strict=True):
@@ -84,7 +91,7 @@ def test_the_pairwise_layer_follows_the_six_steps(plan, cliques, ring, seeded):
 @pytest.mark.parametrize("plan", [general_sparse(), general_dense()])
 def test_the_general_layer_attends_through_its_explicit_block_matrix(plan, cliques, ring, seeded):
     batch = cf.collate([cliques(0), ring(4), cliques(1)])
-    layer = GeneralLayer(3, WIDTH, attention(plan.dense), FeedForward(WIDTH, 5, 0.0)).double()
+    layer = GeneralLayer(3, plan.dense, options(), FeedForward(WIDTH, 5, 0.0)).double()
     cells = random_cells(batch)
     tokens = torch.cat(cells)
     normed = layer.norm(tokens)
@@ -93,14 +100,11 @@ def test_the_general_layer_attends_through_its_explicit_block_matrix(plan, cliqu
     value = torch.stack([layer.values[k](row) for k, row in zip(rank, normed, strict=True)])
     owner = torch.cat([batch.complex_of(k) for k in range(3)])
     matrix = torch.from_numpy(plan.diagram.block_matrix(batch).toarray()).double()
-    received = tokens + explicit_attention(
-        layer.attention, query, key, value, matrix, owner[:, None] == owner, plan.dense
-    )
-    expected = layer.feedforward(received).split(batch.num_cells)
-    inputs = [rows.requires_grad_() for rows in cells]
-    output = layer(inputs, patterns(batch, plan, False))
-    for got, want in zip(output, expected, strict=True):
-        torch.testing.assert_close(got, want)
+    same = owner[:, None] == owner
+    received = explicit_attention(layer.theta, query, key, value, matrix, same)
+    expected = layer.feedforward(tokens + layer.output(received))
+    got = layer(tokens, batch.num_cells, *patterns(batch, plan, False))
+    torch.testing.assert_close(got, expected)
 
 
 def test_a_cell_without_neighbors_keeps_its_residual_to_the_bit(seeded):
@@ -125,15 +129,23 @@ def test_counts_and_binary_weights_differ_where_cells_share_more_than_one_face(s
     assert binary.weights.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("plan", [pairwise_sparse(), pairwise_mixed()])
-def test_options_of_attention_change_what_they_name(plan):
-    assert attention(output_projection=False).output(torch.ones(1)) == 1
-    assert attention(scale_scores=False).scale == 1
-    assert attention(dense=True, theta_per_head=True).theta.tolist() == [1, 1]
-    assert attention(dense=True).theta.tolist() == [1]
-    assert attention().theta is None
-    without = PairwiseLayer(plan.diagram, WIDTH, [], [], projection_bias=False)
+def test_options_of_attention_change_what_they_name():
+    received = torch.arange(12.0).reshape(2, 6)
+    assert OutputProjection(3, 2, projected=False)(received).tolist() == [[3, 5, 7], [15, 17, 19]]
+    assert options(scale_scores=False).scale == 1
+    assert options(theta_per_head=True).theta().tolist() == [1, 1]
+    assert options().theta().tolist() == [1]
+    assert list(pairwise_layer(pairwise_mixed()).thetas) == ["0", "1", "4"]
+    without = pairwise_layer(pairwise_sparse(), projection_bias=False, output_projection=False)
     assert all(projection.bias is None for projection in without.projections.values())
+    assert not list(without.outputs.parameters())
+
+
+def test_each_part_of_an_output_projection_starts_like_a_projection_of_its_own(seeded):
+    joint = OutputProjection(64, 3, projected=True).linear.weight
+    single = torch.nn.Linear(64, 64, bias=False).weight
+    assert joint.shape == (64, 192)
+    assert joint.std().item() == pytest.approx(single.std().item(), rel=0.05)
 
 
 def test_dropouts_act_in_training_only(ring, seeded):
@@ -148,14 +160,5 @@ def test_dropouts_act_in_training_only(ring, seeded):
 
 
 def test_a_width_that_heads_do_not_divide_is_an_error():
-    with pytest.raises(ValueError, match="multiple of heads"):
-        Attention(
-            7,
-            2,
-            dense=False,
-            theta_per_head=False,
-            scale_scores=True,
-            output_projection=True,
-            attention_dropout=0.0,
-            dropout=0.0,
-        )
+    with pytest.raises(ValueError, match=r"width \(8\) must be a multiple of heads \(3\)"):
+        AttentionOptions(8, 3, False, True, True, True, 0.0, 0.0)

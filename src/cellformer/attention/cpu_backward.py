@@ -38,14 +38,13 @@ def attention_backward_receivers(
     begin, end = run_of_rows(pairs.offsets, part, parts)
     zero = zeros(query.data, lanes)
     heads, step = sizes.heads, len(lanes)
-    value_width = sizes.value_width * heads
     slopes = np.empty(most_pairs(pairs.offsets, begin, end) * heads, query.data.dtype)
     mean = np.empty(heads, query.data.dtype)  # of the gradients of a receiver's weights
     for receiver in range(begin, end):
         first, last = pairs.offsets[receiver], pairs.offsets[receiver + 1]
         for head in range(0, heads, step):
-            i, o = receiver * grad_output.stride + head, receiver * value_width + head
-            product = dot(grad_output.data, i, output, o, sizes.value_width, heads, zero)
+            i, o = receiver * grad_output.stride + head, receiver * output.stride + head
+            product = dot(grad_output.data, i, output.data, o, sizes.value_width, heads, zero)
             store(mean, head, product)
         for pair in range(first, last):
             sender = pairs.senders[pair]
@@ -68,7 +67,9 @@ def attention_backward_receivers(
                 store(grad_score, at, slope)
                 store(slopes, at - first * heads, multiply(factor, slope))
         cells = pairs.senders[first:last]
-        weighted_sum(grad_query, receiver, key, cells, slopes, sizes.head_width, heads, zero, lanes)
+        weighted_sum(
+            grad_query, receiver, key, cells, slopes, 0, sizes.head_width, heads, zero, lanes
+        )
 
 
 @kernel
@@ -104,7 +105,9 @@ def attention_backward_senders(
                 store(slopes, to, multiply(factor, load(grad_score, at, zero)))
                 store(shares, to, load(attention, at, zero))
         cells = transposed.receivers[first:last]
-        weighted_sum(grad_key, sender, query, cells, slopes, sizes.head_width, heads, zero, lanes)
         weighted_sum(
-            grad_value, sender, grad_output, cells, shares, sizes.value_width, heads, zero, lanes
+            grad_key, sender, query, cells, slopes, 0, sizes.head_width, heads, zero, lanes
+        )
+        weighted_sum(
+            grad_value, sender, grad_output, cells, shares, 0, sizes.value_width, heads, zero, lanes
         )

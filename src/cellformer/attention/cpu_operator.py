@@ -1,237 +1,403 @@
 """The fused attention of the CPU as an operator of PyTorch's: autograd and torch.compile know it.
 
-Not differentiable twice.
+One call computes all attentions of a layer, each reading columns of the projections and writing
+columns of the results, so that nothing is copied or put together between them and the matrix
+products. Not differentiable twice.
 """
 
-from typing import Any
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cellformer.attention.arrows import ArrowAttention, Shape
 from cellformer.attention.compiled import run
 from cellformer.attention.cpu_backward import (
     attention_backward_receivers,
     attention_backward_senders,
 )
+from cellformer.attention.cpu_dense import Squares, dense_backward, dense_forward
 from cellformer.attention.cpu_forward import attention_forward
 from cellformer.attention.cpu_rows import Dropout, Pairs, Rows, Sizes, TransposedPairs
+from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.complexes import transposed as transposition
 from cellformer.complexes.neighborhood import Neighborhood
 
 MOST_LANES = 8  # 16 were no faster with AVX-512; 8 numbers of float32 fill a register of AVX2
+INDICES = 9  # tensors that describe a pattern
 
 
-def fused_sparse_attention(
-    query: Float[Tensor, "receiver head_width head"],
-    key: Float[Tensor, "sender head_width head"],
-    value: Float[Tensor, "sender value_width head"],
-    neighborhood: Neighborhood,
+def fused_attention(
+    matrices: Sequence[Tensor],
+    arrows: Sequence[ArrowAttention],
+    outputs: Sequence[Shape],
     *,
-    bias: Float[Tensor, "pair head_or_1"] | None = None,
     scale: float = 1.0,
     dropout: float = 0.0,
-) -> Float[Tensor, "receiver value_width head"]:
-    """What `sparse_attention` computes, in one pass over the pairs, with the same precision.
+) -> list[Tensor]:
+    """What the arrows compute one by one in plain PyTorch, with the same precision.
 
-    Dropout follows ``torch.manual_seed``, but draws other numbers than the reference. Memory
-    beyond the results: 1 number per receiver and head, in the backward 2 per pair and head.
+    Columns of an output that no arrow fills are zero. Dropout follows ``torch.manual_seed``, but
+    draws other numbers than the reference. Memory beyond the results: 1 number per receiver and
+    head, in the backward of sparse attention 2 per pair and head.
 
     Raises ValueError if ``dropout`` is not between 0 and 1.
     """
     if not 0 <= dropout <= 1:
         raise ValueError(f"dropout must be between 0 and 1, got {dropout}")
-    precise = torch.promote_types(query.dtype, torch.float32)
-    if bias is not None:
-        bias = bias.to(precise).expand(-1, query.shape[2])
-    differentiable = [t for t in (query, key, value, bias) if t is not None]
-    backward = torch.is_grad_enabled() and any(t.requires_grad for t in differentiable)
-    # While compiling, the backward transposes: torch.compile cannot trace cached properties.
-    cached = backward and not torch.compiler.is_compiling()
-    transposed = neighborhood.transposed if cached else None
-    output, _ = _forward(
-        query.to(precise),
-        key.to(precise),
-        value.to(precise),
-        neighborhood.offsets,
-        neighborhood.senders,
-        neighborhood.weights,
-        transposed and transposed.offsets,
-        transposed and transposed.receivers,
-        transposed and transposed.pairs,
-        bias,
-        torch.randint(2**63 - 1, (1,)) if dropout > 0 else None,
-        scale,
-        dropout,
-    )
-    result: Tensor = output.to(value.dtype)
-    return result
+    seed = torch.randint(2**63 - 1, (1,)) if dropout > 0 else None
+    results = _forward(*operands(matrices, arrows, outputs, seed, scale, dropout))
+    return [result.to(matrices[0].dtype) for result in results[: len(outputs)]]
 
 
-@torch.library.custom_op("cellformer::sparse_attention", mutates_args=(), device_types="cpu")
-def _forward(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
+def operands(
+    matrices: Sequence[Tensor],
+    arrows: Sequence[ArrowAttention],
+    outputs: Sequence[Shape],
     seed: Tensor | None,
     scale: float,
     dropout: float,
-) -> tuple[Tensor, Tensor]:
-    """The output, and the logarithm of each softmax's denominator."""
-    output = value.new_empty(query.shape[0], *value.shape[1:])
-    log_sum_exp = query.new_empty(query.shape[0], query.shape[2])
-    if query.shape[2]:
-        run(
-            attention_forward,
-            _size(senders, query, value),
-            _rows(query),
-            _rows(key),
-            _rows(value),
-            _pairs(offsets, senders, weights, bias, query),
-            _sizes(query, value),
-            scale,
-            _dropout(seed, dropout),
-            _lanes(query),
-            _flat(output),
-            _flat(log_sum_exp),
+) -> tuple[Any, ...]:
+    """The arguments of the operator ``cellformer::attention``: tensors and numbers alone."""
+    precise = torch.promote_types(matrices[0].dtype, torch.float32)
+    thetas = [a.theta.to(precise).expand(a.heads) for a in arrows if a.theta is not None]
+    biases = [a.bias.to(precise).expand(-1, a.heads) for a in arrows if a.bias is not None]
+    learned = [*matrices, *thetas, *biases]
+    backward = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in learned)
+    return (
+        [matrix.to(precise) for matrix in matrices],
+        thetas,
+        biases,
+        [tensor for arrow in arrows for tensor in _indices(arrow.pattern, backward)],
+        seed,
+        list(itertools.chain.from_iterable(_plan(arrows))),
+        list(itertools.chain.from_iterable(outputs)),
+        scale,
+        dropout,
+    )
+
+
+class _Step(NamedTuple):
+    """An arrow in numbers; ``theta`` and ``bias`` number the tensors, -1 for none."""
+
+    dense: int
+    query: int
+    query_start: int
+    key: int
+    key_start: int
+    value: int
+    value_start: int
+    output: int
+    output_start: int
+    head_width: int
+    value_width: int
+    heads: int
+    theta: int
+    bias: int
+
+
+def _plan(arrows: Sequence[ArrowAttention]) -> list[_Step]:
+    thetas, biases = itertools.count(), itertools.count()
+    return [
+        _Step(
+            int(isinstance(arrow.pattern, DenseBlocks)),
+            *arrow.query,
+            *arrow.key,
+            *arrow.value,
+            *arrow.output,
+            arrow.head_width,
+            arrow.value_width,
+            arrow.heads,
+            -1 if arrow.theta is None else next(thetas),
+            -1 if arrow.bias is None else next(biases),
         )
-    return output, log_sum_exp
+        for arrow in arrows
+    ]
+
+
+def _indices(pattern: Neighborhood | DenseBlocks, backward: bool) -> list[Tensor]:
+    """`INDICES` tensors; empty ones where there is nothing to tell."""
+    match pattern:
+        case DenseBlocks():
+            neighborhood = pattern.neighborhood
+            return [
+                pattern.receivers.order,
+                pattern.receivers.offsets,
+                pattern.senders.order,
+                pattern.senders.offsets,
+                pattern.senders.places,
+                pattern.work,
+                neighborhood.offsets,
+                neighborhood.senders,
+                neighborhood.weights,
+            ]
+        case Neighborhood():
+            given = [pattern.offsets, pattern.senders, pattern.weights]
+            # While compiling, the backward transposes: cached properties cannot be traced.
+            if backward and not torch.compiler.is_compiling():
+                transposed = pattern.transposed
+                given += [transposed.offsets, transposed.receivers, transposed.pairs]
+            return given + [pattern.offsets.new_empty(0)] * (INDICES - len(given))
+
+
+class _Call:
+    """The arguments of the operator, arrow by arrow, as the kernels read them."""
+
+    def __init__(
+        self,
+        matrices: list[Tensor],
+        thetas: list[Tensor],
+        biases: list[Tensor],
+        indices: list[Tensor],
+        seed: Tensor | None,
+        plan: list[int],
+        scale: float,
+        dropout: float,
+    ):
+        length = len(_Step._fields)
+        self.steps = [_Step(*plan[i : i + length]) for i in range(0, len(plan), length)]
+        self.matrices = [_with_adjacent_columns(matrix) for matrix in matrices]
+        self.thetas, self.biases, self.indices = thetas, biases, indices
+        self.seed = None if seed is None else int(seed)
+        self.scale, self.dropout = scale, dropout
+
+    def inputs(self, step: _Step) -> tuple[Rows, Rows, Rows]:
+        """Query, key and value."""
+        return (
+            _rows(self.matrices[step.query], step.query_start),
+            _rows(self.matrices[step.key], step.key_start),
+            _rows(self.matrices[step.value], step.value_start),
+        )
+
+    def pattern(self, number: int) -> list[Tensor]:
+        """The index tensors of an arrow."""
+        return self.indices[number * INDICES : (number + 1) * INDICES]
+
+    def pairs(self, number: int) -> Pairs:
+        """Of a sparse arrow."""
+        offsets, senders, weights, *_ = self.pattern(number)
+        bias = self.steps[number].bias
+        biases = self.matrices[0].new_empty(0) if bias < 0 else self.biases[bias]
+        return Pairs(offsets.numpy(), senders.numpy(), weights.detach().numpy(), _flat(biases))
+
+    def squares(self, number: int) -> tuple[Squares, NDArray[Any]]:
+        """Of a dense arrow, and its theta."""
+        arrays = [tensor.detach().numpy() for tensor in self.pattern(number)]
+        return Squares(*arrays), _flat(self.thetas[self.steps[number].theta])
+
+    def transposed(self, number: int, num_senders: int) -> TransposedPairs:
+        """Of a sparse arrow."""
+        offsets, senders, _, *given = self.pattern(number)[:6]
+        if not len(given[0]):
+            made = transposition.TransposedPairs.of(num_senders, offsets.long(), senders.long())
+            given = [made.offsets, made.receivers, made.pairs]
+        return TransposedPairs(*(tensor.numpy() for tensor in given))
+
+    def drawn(self, number: int) -> Dropout:
+        """Another sequence of random numbers for each arrow."""
+        if self.seed is None:
+            return Dropout(0, np.uint32(0), 1.0)
+        factor = 1 / (1 - self.dropout) if self.dropout < 1 else 0.0
+        threshold = np.uint32(min(round(self.dropout * 2**32), 2**32 - 1))
+        return Dropout((self.seed + number) % 2**63, threshold, factor)
+
+    def size(self, number: int) -> int:
+        """About how many numbers are read."""
+        step, indices = self.steps[number], self.pattern(number)
+        pairs = int(indices[5][-1]) if step.dense else len(indices[1])
+        return pairs * step.heads * (step.head_width + step.value_width)
+
+
+@torch.library.custom_op("cellformer::attention", mutates_args=(), device_types="cpu")
+def _forward(
+    matrices: list[Tensor],
+    thetas: list[Tensor],
+    biases: list[Tensor],
+    indices: list[Tensor],
+    seed: Tensor | None,
+    plan: list[int],
+    shapes: list[int],
+    scale: float,
+    dropout: float,
+) -> list[Tensor]:
+    """The outputs, and for each arrow the logarithm of each softmax's denominator."""
+    call = _Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
+    made = _results(matrices, plan, shapes)
+    outputs = made[: len(shapes) // 2]
+    for number, step in enumerate(call.steps):
+        if not step.heads:
+            continue
+        lanes = _lanes(step.heads)
+        sizes = Sizes(step.head_width, step.value_width, step.heads)
+        results = (
+            _rows(outputs[step.output], step.output_start),
+            _flat(made[len(outputs) + number]),
+        )
+        drawn = call.drawn(number)
+        size, inputs = call.size(number), call.inputs(step)
+        if step.dense:
+            pattern = call.squares(number)
+            run(dense_forward, size, *inputs, *pattern, sizes, scale, drawn, lanes, *results)
+        else:
+            pairs = call.pairs(number)
+            run(attention_forward, size, *inputs, pairs, sizes, scale, drawn, lanes, *results)
+    return made
 
 
 @_forward.register_fake
 def _(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
+    matrices: list[Tensor],
+    thetas: list[Tensor],
+    biases: list[Tensor],
+    indices: list[Tensor],
     seed: Tensor | None,
+    plan: list[int],
+    shapes: list[int],
     scale: float,
     dropout: float,
-) -> tuple[Tensor, Tensor]:
-    output = value.new_empty(query.shape[0], *value.shape[1:])
-    return output, query.new_empty(query.shape[0], query.shape[2])
+) -> list[Tensor]:
+    return _results(matrices, plan, shapes)
 
 
-@torch.library.custom_op(
-    "cellformer::sparse_attention_backward", mutates_args=(), device_types="cpu"
-)
+def _results(matrices: list[Tensor], plan: list[int], shapes: list[int]) -> list[Tensor]:
+    """Empty outputs, zero where not all columns will be filled, and room for the logarithms."""
+    length = len(_Step._fields)
+    steps = [_Step(*plan[i : i + length]) for i in range(0, len(plan), length)]
+    outputs = []
+    for number, (rows, columns) in enumerate(zip(shapes[::2], shapes[1::2], strict=True)):
+        filled = sum(s.value_width * s.heads for s in steps if s.output == number)
+        make = matrices[0].new_empty if filled == columns else matrices[0].new_zeros
+        outputs.append(make(rows, columns))
+    return outputs + [matrices[s.query].new_empty(len(matrices[s.query]), s.heads) for s in steps]
+
+
+@torch.library.custom_op("cellformer::attention_backward", mutates_args=(), device_types="cpu")
 def _backward(
-    grad_output: Tensor,
-    output: Tensor,
-    log_sum_exp: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
+    grad_outputs: list[Tensor],
+    results: list[Tensor],
+    matrices: list[Tensor],
+    thetas: list[Tensor],
+    biases: list[Tensor],
+    indices: list[Tensor],
     seed: Tensor | None,
+    plan: list[int],
     scale: float,
     dropout: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of query, key, value and scores."""
-    grads = [_empty_like(tensor) for tensor in (query, key, value)]
-    grad_score = query.new_empty(senders.shape[0], query.shape[2])
-    attention = torch.empty_like(grad_score)
-    if query.shape[2]:
-        size, sizes, lanes = _size(senders, query, value), _sizes(query, value), _lanes(query)
-        rows, grad_rows = _rows(query), _rows(grad_output)
-        grad_query, grad_key, grad_value = (_flat(grad) for grad in grads)
-        by_pair = (_flat(grad_score), _flat(attention))
-        run(
-            attention_backward_receivers,
-            size,
-            rows,
-            _rows(key),
-            _rows(value),
-            _pairs(offsets, senders, weights, bias, query),
-            sizes,
-            scale,
-            _dropout(seed, dropout),
-            lanes,
-            _flat(output),
-            _flat(log_sum_exp),
-            grad_rows,
-            grad_query,
-            *by_pair,
+) -> list[Tensor]:
+    """The gradients of matrices, thetas and biases."""
+    call = _Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
+    grads = _gradients(matrices, thetas, biases, plan)
+    grad_matrices = grads[: len(matrices)]
+    grad_thetas = grads[len(matrices) : len(matrices) + len(thetas)]
+    grad_biases = grads[len(matrices) + len(thetas) :]
+    grad_outputs = [_with_adjacent_columns(grad) for grad in grad_outputs]
+    for number, step in enumerate(call.steps):
+        if not step.heads:
+            continue
+        lanes = _lanes(step.heads)
+        sizes = Sizes(step.head_width, step.value_width, step.heads)
+        query, key, value = call.inputs(step)
+        output = _rows(results[step.output], step.output_start)
+        log_sum_exp = _flat(results[len(grad_outputs) + number])
+        grad_output = _rows(grad_outputs[step.output], step.output_start)
+        grad_query = _rows(grad_matrices[step.query], step.query_start)
+        grad_key = _rows(grad_matrices[step.key], step.key_start)
+        grad_value = _rows(grad_matrices[step.value], step.value_start)
+        size, drawn = call.size(number), call.drawn(number)
+        if step.dense:
+            squares, theta = call.squares(number)
+            by_complex = np.empty((len(squares.work) - 1) * step.heads, query.data.dtype)
+            run(
+                dense_backward, size, query, key, value, squares, theta, sizes, scale, drawn, lanes,
+                output, log_sum_exp, grad_output, grad_query, grad_key, grad_value, by_complex,
+            )  # fmt: skip
+            grad_thetas[step.theta].copy_(
+                torch.from_numpy(by_complex.reshape(-1, step.heads).sum(0))
+            )
+            continue
+        pairs = call.pairs(number)
+        senders = len(matrices[step.key])
+        by_pair = len(pairs.senders) * step.heads
+        grad_score = (
+            np.empty(by_pair, query.data.dtype) if step.bias < 0 else _flat(grad_biases[step.bias])
         )
+        attention = np.empty(by_pair, query.data.dtype)
         run(
-            attention_backward_senders,
-            size,
-            rows,
-            weights.detach().numpy(),
-            _transposed(sender_offsets, receivers, pairs, offsets, senders, len(key)),
-            sizes,
-            scale,
-            lanes,
-            grad_rows,
-            *by_pair,
-            grad_key,
-            grad_value,
-        )
-    return grads[0], grads[1], grads[2], grad_score
+            attention_backward_receivers, size, query, key, value, pairs, sizes, scale, drawn,
+            lanes, output, log_sum_exp, grad_output, grad_query, grad_score,
+            attention,
+        )  # fmt: skip
+        run(
+            attention_backward_senders, size, query, pairs.weights,
+            call.transposed(number, senders), sizes, scale, lanes, grad_output, grad_score,
+            attention, grad_key, grad_value,
+        )  # fmt: skip
+    return grads
 
 
 @_backward.register_fake
 def _(
-    grad_output: Tensor,
-    output: Tensor,
-    log_sum_exp: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
+    grad_outputs: list[Tensor],
+    results: list[Tensor],
+    matrices: list[Tensor],
+    thetas: list[Tensor],
+    biases: list[Tensor],
+    indices: list[Tensor],
     seed: Tensor | None,
+    plan: list[int],
     scale: float,
     dropout: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    grad_query, grad_key, grad_value = (_empty_like(tensor) for tensor in (query, key, value))
-    return grad_query, grad_key, grad_value, query.new_empty(senders.shape[0], query.shape[2])
+) -> list[Tensor]:
+    return _gradients(matrices, thetas, biases, plan)
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    *tensors, scale, dropout = inputs
-    ctx.save_for_backward(*output, *tensors)
-    ctx.mark_non_differentiable(output[1])
-    ctx.scale, ctx.dropout, ctx.has_bias = scale, dropout, tensors[-2] is not None
+def _gradients(
+    matrices: list[Tensor], thetas: list[Tensor], biases: list[Tensor], plan: list[int]
+) -> list[Tensor]:
+    """Empty gradients, zero where not all columns were read."""
+    length = len(_Step._fields)
+    steps = [_Step(*plan[i : i + length]) for i in range(0, len(plan), length)]
+    read = [0] * len(matrices)
+    for step in steps:
+        read[step.query] += step.head_width * step.heads
+        read[step.key] += step.head_width * step.heads
+        read[step.value] += step.value_width * step.heads
+    grads = [
+        (matrix.new_empty if columns == matrix.shape[1] else matrix.new_zeros)(matrix.shape)
+        for matrix, columns in zip(matrices, read, strict=True)
+    ]
+    return grads + [tensor.new_empty(tensor.shape) for tensor in (*thetas, *biases)]
 
 
-def _differentiate(ctx: Any, grad_output: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    *grads, grad_score = _backward(grad_output, *ctx.saved_tensors, ctx.scale, ctx.dropout)
-    no_grads = (None,) * 6
-    return *grads, *no_grads, grad_score if ctx.has_bias else None, None, None, None
+def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
+    matrices, thetas, biases, indices, seed, plan, shapes, scale, dropout = inputs
+    ctx.save_for_backward(*output, *matrices, *thetas, *biases, *indices, seed)
+    ctx.lengths = [len(part) for part in (output, matrices, thetas, biases, indices)]
+    ctx.outputs = len(shapes) // 2
+    ctx.mark_non_differentiable(*output[ctx.outputs :])
+    ctx.plan, ctx.scale, ctx.dropout = plan, scale, dropout
+
+
+def _differentiate(ctx: Any, grad_results: list[Tensor]) -> tuple[Any, ...]:
+    *saved, seed = ctx.saved_tensors
+    ends = list(itertools.accumulate(ctx.lengths, initial=0))
+    output, matrices, thetas, biases, indices = (
+        list(saved[start:end]) for start, end in itertools.pairwise(ends)
+    )
+    grads = _backward(
+        list(grad_results[: ctx.outputs]), output, matrices, thetas, biases, indices, seed,
+        ctx.plan, ctx.scale, ctx.dropout,
+    )  # fmt: skip
+    first, second = len(matrices), len(matrices) + len(thetas)
+    no_grads = [None] * len(indices)
+    return grads[:first], grads[first:second], grads[second:], no_grads, *(None,) * 5
 
 
 _forward.register_autograd(_differentiate, setup_context=_save)
-
-
-def _empty_like(tensor: Tensor) -> Tensor:
-    return tensor.new_empty(tensor.shape)
 
 
 def _flat(tensor: Tensor) -> NDArray[Any]:
@@ -241,54 +407,23 @@ def _flat(tensor: Tensor) -> NDArray[Any]:
     return array
 
 
-def _rows(tensor: Tensor) -> Rows:
-    """Without a copy where a row's numbers are adjacent, as in columns of a larger matrix."""
-    count, width, heads = tensor.shape
-    stride = tensor.stride(0)
-    if not count or not width or tensor.stride()[1:] != (heads, 1) or stride < width * heads:
-        return Rows(_flat(tensor), width * heads)
-    flat = tensor.detach().as_strided(((count - 1) * stride + width * heads,), (1,))
-    return Rows(flat.numpy(), stride)
+def _with_adjacent_columns(matrix: Tensor) -> Tensor:
+    """The matrix, copied only if the numbers of a row are apart or its rows overlap."""
+    apart = matrix.shape[1] > 1 and matrix.stride(1) != 1
+    return matrix.contiguous() if apart or matrix.stride(0) < matrix.shape[1] else matrix
 
 
-def _pairs(
-    offsets: Tensor, senders: Tensor, weights: Tensor, bias: Tensor | None, query: Tensor
-) -> Pairs:
-    biases = query.new_empty(0) if bias is None else bias
-    return Pairs(offsets.numpy(), senders.numpy(), weights.detach().numpy(), _flat(biases))
+def _rows(matrix: Tensor, start: int) -> Rows:
+    """The columns from ``start`` on, without a copy."""
+    count, columns = matrix.shape
+    if not count or not columns:
+        return Rows(_flat(matrix.new_empty(0)), columns)
+    stride = matrix.stride(0) if count > 1 else columns
+    end = (count - 1) * stride + columns - start
+    offset = matrix.storage_offset() + start
+    return Rows(matrix.detach().as_strided((end,), (1,), offset).numpy(), stride)
 
 
-def _size(senders: Tensor, query: Tensor, value: Tensor) -> int:
-    """About how many numbers are read."""
-    return len(senders) * query.shape[2] * (query.shape[1] + value.shape[1])
-
-
-def _transposed(
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    offsets: Tensor,
-    senders: Tensor,
-    num_senders: int,
-) -> TransposedPairs:
-    if sender_offsets is None or receivers is None or pairs is None:
-        made = transposition.TransposedPairs.of(num_senders, offsets.long(), senders.long())
-        sender_offsets, receivers, pairs = made.offsets, made.receivers, made.pairs
-    return TransposedPairs(sender_offsets.numpy(), receivers.numpy(), pairs.numpy())
-
-
-def _sizes(query: Tensor, value: Tensor) -> Sizes:
-    return Sizes(query.shape[1], value.shape[1], query.shape[2])
-
-
-def _dropout(seed: Tensor | None, dropout: float) -> Dropout:
-    if seed is None:
-        return Dropout(0, np.uint32(0), 1.0)
-    factor = 1 / (1 - dropout) if dropout < 1 else 0.0
-    return Dropout(int(seed), np.uint32(min(round(dropout * 2**32), 2**32 - 1)), factor)
-
-
-def _lanes(query: Tensor) -> tuple[int, ...]:
+def _lanes(heads: int) -> tuple[int, ...]:
     """As long as the largest power of 2 that divides the number of heads, up to `MOST_LANES`."""
-    heads = query.shape[2]
     return (0,) * min(heads & -heads, MOST_LANES)

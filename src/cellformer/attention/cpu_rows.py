@@ -118,45 +118,97 @@ def dot(left, i, right, j, width, heads, zero):
 
 @njit(error_model="numpy")
 @no_type_check
-def weighted_sum(target, row, source, cells, weights, width, heads, zero, lanes):
-    """Sets a row of (column, head) to the sum of the cells' rows times weights (cell, head)."""
-    start, step = row * width * heads, len(lanes)
+def products(left, row, right, cells, factor, target, first, width, heads, zero, lanes):
+    """Sets, from ``first`` on, the products (cell, head) of a row with the rows of the cells.
+
+    Four cells at a time, so that a column of the row is loaded once for all of them.
+    """
+    stride = right.stride
+    for head in range(0, heads, len(lanes)):
+        start = row * left.stride + head
+        to = first + head
+        n = 0
+        while n + 3 < len(cells):
+            i = start
+            j_0, j_1 = cells[n] * stride + head, cells[n + 1] * stride + head
+            j_2, j_3 = cells[n + 2] * stride + head, cells[n + 3] * stride + head
+            sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+            for _ in range(width):
+                column = load(left.data, i, zero)
+                sum_0 = multiply_add(column, load(right.data, j_0, zero), sum_0)
+                sum_1 = multiply_add(column, load(right.data, j_1, zero), sum_1)
+                sum_2 = multiply_add(column, load(right.data, j_2, zero), sum_2)
+                sum_3 = multiply_add(column, load(right.data, j_3, zero), sum_3)
+                i, j_0, j_1 = i + heads, j_0 + heads, j_1 + heads
+                j_2, j_3 = j_2 + heads, j_3 + heads
+            store(target, to, multiply(factor, sum_0))
+            store(target, to + heads, multiply(factor, sum_1))
+            store(target, to + 2 * heads, multiply(factor, sum_2))
+            store(target, to + 3 * heads, multiply(factor, sum_3))
+            to += 4 * heads
+            n += 4
+        while n < len(cells):
+            j = cells[n] * stride + head
+            product = dot(left.data, start, right.data, j, width, heads, zero)
+            store(target, to, multiply(factor, product))
+            to += heads
+            n += 1
+
+
+@njit(error_model="numpy")
+@no_type_check
+def weighted_sum(target, row, source, cells, weights, first, width, heads, zero, lanes):
+    """Sets a row to the sum of the cells' rows, each times its weights.
+
+    The weights of cell n and head h are at ``first + n * heads + h``.
+    """
+    sums_of_rows(
+        target, row, source, cells, weights, first, heads, width, heads, zero, lanes, False
+    )
+
+
+@njit(error_model="numpy")
+@no_type_check
+def sums_of_rows(
+    target, row, source, cells, weights, first, stride, width, heads, zero, lanes, onto
+):
+    """`weighted_sum` for weights ``stride`` apart, on top of what the row holds if ``onto``."""
+    start, step = row * target.stride, len(lanes)
     for head in range(0, heads, step):
         column = 0
         while column + 3 < width:  # sums of four columns at a time, in registers
             at = column * heads + head
-            first, second, third, fourth = zero, zero, zero, zero
+            to = start + at
+            sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
+            if onto:
+                sum_0 = load(target.data, to, zero)
+                sum_1 = load(target.data, to + heads, zero)
+                sum_2 = load(target.data, to + 2 * heads, zero)
+                sum_3 = load(target.data, to + 3 * heads, zero)
+            w = first + head
             for n in range(len(cells)):
-                weight = load(weights, n * heads + head, zero)
+                weight = load(weights, w, zero)
+                w += stride
                 i = cells[n] * source.stride + at
-                first = multiply_add(weight, load(source.data, i, zero), first)
-                second = multiply_add(weight, load(source.data, i + heads, zero), second)
-                third = multiply_add(weight, load(source.data, i + 2 * heads, zero), third)
-                fourth = multiply_add(weight, load(source.data, i + 3 * heads, zero), fourth)
-            store(target, start + at, first)
-            store(target, start + at + heads, second)
-            store(target, start + at + 2 * heads, third)
-            store(target, start + at + 3 * heads, fourth)
+                sum_0 = multiply_add(weight, load(source.data, i, zero), sum_0)
+                sum_1 = multiply_add(weight, load(source.data, i + heads, zero), sum_1)
+                sum_2 = multiply_add(weight, load(source.data, i + 2 * heads, zero), sum_2)
+                sum_3 = multiply_add(weight, load(source.data, i + 3 * heads, zero), sum_3)
+            store(target.data, to, sum_0)
+            store(target.data, to + heads, sum_1)
+            store(target.data, to + 2 * heads, sum_2)
+            store(target.data, to + 3 * heads, sum_3)
             column += 4
-        while column + 1 < width:
+        while column < width:
             at = column * heads + head
-            first, second = zero, zero
-            for n in range(len(cells)):
-                weight = load(weights, n * heads + head, zero)
-                i = cells[n] * source.stride + at
-                first = multiply_add(weight, load(source.data, i, zero), first)
-                second = multiply_add(weight, load(source.data, i + heads, zero), second)
-            store(target, start + at, first)
-            store(target, start + at + heads, second)
-            column += 2
-        if column < width:
-            at = column * heads + head
-            first = zero
+            total = load(target.data, start + at, zero) if onto else zero
+            w = first + head
             for n in range(len(cells)):
                 i = cells[n] * source.stride + at
-                weight = load(weights, n * heads + head, zero)
-                first = multiply_add(weight, load(source.data, i, zero), first)
-            store(target, start + at, first)
+                total = multiply_add(load(weights, w, zero), load(source.data, i, zero), total)
+                w += stride
+            store(target.data, start + at, total)
+            column += 1
 
 
 @njit(error_model="numpy")

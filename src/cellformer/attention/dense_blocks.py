@@ -1,4 +1,4 @@
-"""How the complexes of a batch are laid out for dense attention: padded blocks of like size."""
+"""How the complexes of a batch are laid out for dense attention."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,17 +27,49 @@ class DenseBlock:
 
 
 @dataclass(frozen=True, eq=False)
+class Members:
+    """The cells of each complex: ``order[offsets[i]:offsets[i + 1]]`` for complex i."""
+
+    order: Int64[Tensor, " cell"]
+    offsets: Int64[Tensor, " complex_plus_1"]
+    places: Int64[Tensor, " cell"]  # of each cell within its complex
+
+    @property
+    def counts(self) -> Int64[Tensor, " complex"]:
+        """The number of cells of each complex."""
+        return self.offsets.diff()
+
+    @classmethod
+    def of(cls, complex_of: Int64[Tensor, " cell"], num_complexes: int) -> "Members":
+        """Groups cells by the complex that each belongs to."""
+        order = complex_of.argsort(stable=True)
+        offsets = order.new_zeros(num_complexes + 1)
+        torch.cumsum(complex_of.bincount(minlength=num_complexes), 0, out=offsets[1:])
+        places = torch.empty_like(order)
+        places[order] = torch.arange(len(order), device=order.device) - offsets[complex_of[order]]
+        return cls(order, offsets, places)
+
+    def padded(
+        self, complexes: Int64[Tensor, " chosen"], slots: int
+    ) -> tuple[Int64[Tensor, "chosen slot"], Bool[Tensor, "chosen slot"]]:
+        """The cells of some complexes, one complex per row, and which slots are filled."""
+        slot = torch.arange(slots, device=complexes.device)
+        filled = slot < self.counts[complexes, None]
+        positions = (self.offsets[complexes, None] + slot).where(filled, 0)
+        return self.order[positions].where(filled, 0), filled
+
+
+@dataclass(frozen=True, eq=False)
 class DenseBlocks:
     """The pairs of dense attention: every sender of the receiver's own complex.
 
-    The padded size of a block depends on the one complex alone, so that what else is in the
-    batch cannot change the order of a sum. Complexes that lack receivers or senders are in no
-    block.
+    ``neighborhood`` is N, which biases the scores.
     """
 
-    num_receivers: int
-    num_senders: int
-    blocks: tuple[DenseBlock, ...]
+    receivers: Members
+    senders: Members
+    neighborhood: Neighborhood
+    receiver_complex: Int64[Tensor, " receiver"]
 
     @classmethod
     def of(
@@ -52,10 +84,40 @@ class DenseBlocks:
         Raises ValueError if a pair of the neighborhood joins cells of two complexes.
         """
         check_within_complexes(neighborhood, receiver_complex, sender_complex)
-        receivers = _Members.of(receiver_complex, num_complexes)
-        senders = _Members.of(sender_complex, num_complexes)
-        pair_complex = receiver_complex[neighborhood.receivers]
-        shapes = torch.stack([_slots(receivers.counts), _slots(senders.counts)], dim=1)
+        return cls(
+            Members.of(receiver_complex, num_complexes),
+            Members.of(sender_complex, num_complexes),
+            neighborhood,
+            receiver_complex,
+        )
+
+    @property
+    def num_receivers(self) -> int:
+        """The number of cells that attend."""
+        return len(self.receivers.order)
+
+    @property
+    def num_senders(self) -> int:
+        """The number of cells that are attended to."""
+        return len(self.senders.order)
+
+    @cached_property
+    def work(self) -> Int64[Tensor, " complex_plus_1"]:
+        """The number of pairs of all complexes before each."""
+        pairs = self.receivers.counts * self.senders.counts
+        return torch.cat([pairs.new_zeros(1), pairs.cumsum(0)])
+
+    @cached_property
+    def blocks(self) -> tuple[DenseBlock, ...]:
+        """The complexes in padded blocks.
+
+        The padded size of a block depends on the one complex alone, so that what else is in the
+        batch cannot change the order of a sum. Complexes that lack receivers or senders are in
+        no block.
+        """
+        neighborhood = self.neighborhood
+        pair_complex = self.receiver_complex[neighborhood.receivers]
+        shapes = torch.stack([_slots(self.receivers.counts), _slots(self.senders.counts)], dim=1)
         distinct, kind = torch.unique(shapes, dim=0, return_inverse=True)
         blocks = []
         for number, (receiver_slots, sender_slots) in enumerate(distinct.tolist()):
@@ -70,17 +132,17 @@ class DenseBlocks:
             )
             weights[
                 row_of[pair_complex[pairs]],
-                receivers.place[neighborhood.receivers[pairs]],
-                senders.place[neighborhood.senders[pairs]],
+                self.receivers.places[neighborhood.receivers[pairs]],
+                self.senders.places[neighborhood.senders[pairs]],
             ] = neighborhood.weights[pairs]
             blocks.append(
                 DenseBlock(
-                    *receivers.padded(chosen, receiver_slots),
-                    *senders.padded(chosen, sender_slots),
+                    *self.receivers.padded(chosen, receiver_slots),
+                    *self.senders.padded(chosen, sender_slots),
                     weights,
                 )
             )
-        return cls(len(receiver_complex), len(sender_complex), tuple(blocks))
+        return tuple(blocks)
 
 
 def check_within_complexes(
@@ -99,34 +161,6 @@ def check_within_complexes(
             f"{int(there[pair])} of the batch; a neighborhood function gets a whole batch and "
             "must not join cells of different complexes"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Members:
-    """The cells of each complex: ``order[starts[i]:starts[i] + counts[i]]`` for complex i."""
-
-    order: Int64[Tensor, " cell"]
-    starts: Int64[Tensor, " complex"]
-    counts: Int64[Tensor, " complex"]
-    place: Int64[Tensor, " cell"]  # of each cell within its complex
-
-    @classmethod
-    def of(cls, complex_of: Int64[Tensor, " cell"], num_complexes: int) -> "_Members":
-        order = complex_of.argsort(stable=True)
-        counts = complex_of.bincount(minlength=num_complexes)
-        starts = counts.cumsum(0) - counts
-        place = torch.empty_like(order)
-        place[order] = torch.arange(len(order), device=order.device) - starts[complex_of[order]]
-        return cls(order, starts, counts, place)
-
-    def padded(
-        self, complexes: Int64[Tensor, " chosen"], slots: int
-    ) -> tuple[Int64[Tensor, "chosen slot"], Bool[Tensor, "chosen slot"]]:
-        """The cells of some complexes, one complex per row, and which slots are filled."""
-        slot = torch.arange(slots, device=complexes.device)
-        filled = slot < self.counts[complexes, None]
-        positions = (self.starts[complexes, None] + slot).where(filled, 0)
-        return self.order[positions].where(filled, 0), filled
 
 
 def _slots(counts: Int64[Tensor, " complex"]) -> Int64[Tensor, " complex"]:

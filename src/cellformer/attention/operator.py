@@ -1,6 +1,6 @@
-"""The one door to attention: every layer calls `attend`, which picks the implementation."""
+"""The one door to attention: it picks the implementation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal, TypeAlias
@@ -9,14 +9,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.attention.cpu_operator import fused_sparse_attention
+from cellformer.attention.arrows import ArrowAttention, Columns, Pattern, Shape
+from cellformer.attention.cpu_operator import fused_attention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
+from cellformer.attention.heads import merge_heads, split_heads
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.complexes.neighborhood import Neighborhood
-
-Pattern: TypeAlias = Neighborhood | DenseBlocks
-"""Who attends to whom: stored pairs (sparse) or all pairs within each complex (dense)."""
 
 Implementation: TypeAlias = Literal["fused", "reference"]
 
@@ -25,13 +24,13 @@ _chosen: ContextVar[Implementation] = ContextVar("attention", default="fused")
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def implementation(device: torch.device | str) -> Implementation:
-    """How `attend` computes sparse attention there: by a fused kernel, or in plain PyTorch."""
+    """How attention is computed there: by a fused kernel, or in plain PyTorch."""
     return "reference" if torch.device(device).type != "cpu" else _chosen.get()
 
 
 @contextmanager
 def use_attention(which: Implementation) -> Iterator[None]:
-    """Within this context, `attend` uses the reference, or (by default) a fused kernel if any.
+    """Within this context, attention uses the reference, or (by default) a fused kernel if any.
 
     What torch.compile has compiled keeps the choice that it found.
     """
@@ -64,35 +63,111 @@ def attend(
     Raises ValueError if the rows do not fit the pattern, if theta is missing or too much, or if a
     bias has no place or the wrong shape.
     """
-    if (len(query), len(key)) != (pattern.num_receivers, pattern.num_senders):
+    _, width, heads = query.shape
+    shape = Shape(len(query), value.shape[1] * heads)
+    arrow = ArrowAttention(
+        Columns(0, 0),
+        Columns(1, 0),
+        Columns(2, 0),
+        Columns(0, 0),
+        width,
+        value.shape[1],
+        heads,
+        pattern,
+        theta,
+        bias,
+    )
+    matrices = [rows.flatten(1) for rows in (query, key, value)]
+    (received,) = attend_arrows(matrices, [arrow], [shape], scale=scale, dropout=dropout)
+    return received.view(len(query), value.shape[1], heads)
+
+
+def attend_arrows(
+    matrices: Sequence[Float[Tensor, "_ _"]],
+    arrows: Sequence[ArrowAttention],
+    outputs: Sequence[Shape],
+    *,
+    scale: float = 1.0,
+    dropout: float = 0.0,
+) -> list[Float[Tensor, "_ _"]]:
+    """Several attentions, each from columns of the matrices to columns of its own of the outputs.
+
+    Columns of an output that no arrow fills are zero. No columns of the matrices are read twice.
+    Raises ValueError as `attend` does.
+    """
+    for arrow in arrows:
+        _check(arrow, matrices)
+    with torch.autocast(matrices[0].device.type, enabled=False):
+        if implementation(matrices[0].device) == "fused":
+            return fused_attention(matrices, arrows, outputs, scale=scale, dropout=dropout)
+        return _one_by_one(matrices, arrows, outputs, scale, dropout)
+
+
+def _one_by_one(
+    matrices: Sequence[Float[Tensor, "_ _"]],
+    arrows: Sequence[ArrowAttention],
+    outputs: Sequence[Shape],
+    scale: float,
+    dropout: float,
+) -> list[Float[Tensor, "_ _"]]:
+    """In plain PyTorch."""
+    parts: list[dict[int, Tensor]] = [{} for _ in outputs]
+    for arrow in arrows:
+        query, key, value = (
+            split_heads(
+                matrices[at.matrix][:, at.start : at.start + width * arrow.heads], arrow.heads
+            )
+            for at, width in (
+                (arrow.query, arrow.head_width),
+                (arrow.key, arrow.head_width),
+                (arrow.value, arrow.value_width),
+            )
+        )
+        match arrow.pattern:
+            case Neighborhood() as pattern:
+                received = sparse_attention(
+                    query, key, value, pattern, bias=arrow.bias, scale=scale, dropout=dropout
+                )
+            case DenseBlocks() as pattern:
+                assert arrow.theta is not None
+                received = dense_attention(
+                    query, key, value, pattern, arrow.theta, scale=scale, dropout=dropout
+                )
+        parts[arrow.output.matrix][arrow.output.start] = merge_heads(received)
+    return [
+        _side_by_side(columns, shape, matrices[0])
+        for columns, shape in zip(parts, outputs, strict=True)
+    ]
+
+
+def _side_by_side(
+    parts: dict[int, Float[Tensor, "row _"]], shape: Shape, like: Tensor
+) -> Float[Tensor, "row column"]:
+    """The parts in their columns, zeros where there is none."""
+    joined, end = [], 0
+    for start in sorted(parts):
+        joined += [like.new_zeros(shape.rows, start - end), parts[start]]
+        end = start + parts[start].shape[1]
+    return torch.cat([*joined, like.new_zeros(shape.rows, shape.columns - end)], dim=1)
+
+
+def _check(arrow: ArrowAttention, matrices: Sequence[Float[Tensor, "_ _"]]) -> None:
+    pattern = arrow.pattern
+    queries, keys = len(matrices[arrow.query.matrix]), len(matrices[arrow.key.matrix])
+    if (queries, keys) != (pattern.num_receivers, pattern.num_senders):
         raise ValueError(
-            f"{len(query)} queries and {len(key)} keys for a pattern of "
+            f"{queries} queries and {keys} keys for a pattern of "
             f"{pattern.num_receivers} receivers and {pattern.num_senders} senders"
         )
-    if (theta is not None) != isinstance(pattern, DenseBlocks):
+    if (arrow.theta is not None) != isinstance(pattern, DenseBlocks):
         raise ValueError("theta is needed for dense attention and has no place in sparse attention")
-    _check_bias(bias, pattern, query.shape[2])
-    with torch.autocast(query.device.type, enabled=False):
-        match pattern:
-            case Neighborhood():
-                fused = implementation(query.device) == "fused"
-                sparse = fused_sparse_attention if fused else sparse_attention
-                return sparse(query, key, value, pattern, bias=bias, scale=scale, dropout=dropout)
-            case DenseBlocks():
-                assert theta is not None
-                return dense_attention(
-                    query, key, value, pattern, theta, scale=scale, dropout=dropout
-                )
-
-
-def _check_bias(bias: Float[Tensor, "pair head_or_1"] | None, pattern: Pattern, heads: int) -> None:
-    if bias is None:
+    if arrow.bias is None:
         return
     if isinstance(pattern, DenseBlocks):
         raise ValueError("a bias has no place in dense attention, which has theta * N")
     pairs = len(pattern.senders)
-    if len(bias) != pairs or bias.shape[1] not in (1, heads):
+    if len(arrow.bias) != pairs or arrow.bias.shape[1] not in (1, arrow.heads):
         raise ValueError(
-            f"a bias of shape {tuple(bias.shape)} for {pairs} pairs and {heads} heads; "
-            f"give ({pairs}, 1) or ({pairs}, {heads})"
+            f"a bias of shape {tuple(arrow.bias.shape)} for {pairs} pairs and {arrow.heads} heads; "
+            f"give ({pairs}, 1) or ({pairs}, {arrow.heads})"
         )

@@ -1,64 +1,85 @@
 """The transformer layers of the paper, appendix "Architecture details and experiments"."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.attention.heads import merge_heads, split_heads
-from cellformer.attention.operator import Pattern, attend
+from cellformer.attention.arrows import ArrowAttention, Columns, Pattern, Shape
+from cellformer.attention.operator import attend_arrows
 from cellformer.model.diagram import TensorDiagram
 
 
-class Attention(nn.Module):
-    """Multi-head attention after the projections: heads, theta, output projection, dropout.
+@dataclass(frozen=True)
+class AttentionOptions:
+    """What the attentions of a layer have in common.
 
     *Deviation from the letter*: scores may be divided by the square root of the head width, and
     an output projection may follow, as in the authors' code. The projection has no bias, so that
-    a cell without neighbors receives exactly zero.
+    a cell without neighbors receives exactly zero. Raises ValueError if the heads do not divide
+    the width.
     """
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        *,
-        dense: bool,
-        theta_per_head: bool,
-        scale_scores: bool,
-        output_projection: bool,
-        attention_dropout: float,
-        dropout: float,
-    ):
-        super().__init__()
-        if width % heads:
-            raise ValueError(f"width ({width}) must be a multiple of heads ({heads})")
-        self.heads = heads
-        self.scale = (width // heads) ** -0.5 if scale_scores else 1.0
-        self.theta = nn.Parameter(torch.ones(heads if theta_per_head else 1)) if dense else None
-        self.output = nn.Linear(width, width, bias=False) if output_projection else nn.Identity()
-        self.attention_dropout = attention_dropout
-        self.dropout = nn.Dropout(dropout)
+    width: int
+    heads: int
+    theta_per_head: bool
+    scale_scores: bool
+    output_projection: bool
+    projection_bias: bool
+    attention_dropout: float
+    dropout: float
 
-    def forward(
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"width ({self.width}) must be a multiple of heads ({self.heads})")
+
+    @property
+    def scale(self) -> float:
+        """What products of queries and keys are multiplied by."""
+        return (self.width // self.heads) ** -0.5 if self.scale_scores else 1.0
+
+    def theta(self) -> nn.Parameter:
+        """The factor of N in the scores of dense attention, at first 1."""
+        return nn.Parameter(torch.ones(self.heads if self.theta_per_head else 1))
+
+    def arrow(
         self,
-        query: Float[Tensor, "receiver width"],
-        key: Float[Tensor, "sender width"],
-        value: Float[Tensor, "sender width"],
+        query: Columns,
+        key: Columns,
+        value: Columns,
+        output: Columns,
         pattern: Pattern,
-    ) -> Float[Tensor, "receiver width"]:
-        """What each receiver gets."""
-        received = attend(
-            split_heads(query, self.heads),
-            split_heads(key, self.heads),
-            split_heads(value, self.heads),
-            pattern,
-            theta=self.theta,
-            scale=self.scale,
-            dropout=self.attention_dropout if self.training else 0.0,
+        theta: Float[Tensor, " theta"] | None,
+    ) -> ArrowAttention:
+        """One attention between these columns."""
+        head_width = self.width // self.heads
+        return ArrowAttention(
+            query, key, value, output, head_width, head_width, self.heads, pattern, theta
         )
-        projected: Tensor = self.dropout(self.output(merge_heads(received)))
+
+
+class OutputProjection(nn.Module):
+    """One product for what a rank receives along all its arrows, whose results add up.
+
+    Columns are arrow after arrow. Without ``projected``, what is received is added up as it is.
+    """
+
+    def __init__(self, width: int, arrows: int, projected: bool):
+        super().__init__()
+        self.arrows = arrows
+        self.linear = nn.Linear(width * arrows, width, bias=False) if projected else None
+        if self.linear is not None:
+            # Each arrow's part starts as a projection of its own would.
+            nn.init.uniform_(self.linear.weight, -(width**-0.5), width**-0.5)
+
+    def forward(self, received: Float[Tensor, "cell columns"]) -> Float[Tensor, "cell width"]:
+        """The sum over the arrows."""
+        if self.linear is None:
+            width = received.shape[1] // self.arrows
+            return received.view(len(received), self.arrows, width).sum(dim=1)
+        projected: Tensor = self.linear(received)
         return projected
 
 
@@ -74,72 +95,117 @@ class FeedForward(nn.Module):
 
     def forward(self, cells: Float[Tensor, "cell width"]) -> Float[Tensor, "cell width"]:
         """The cells after the residual."""
-        inner = self.dropout(self.inner(self.norm(cells)).relu())
-        after: Tensor = cells + self.dropout(self.outer(inner))
+        # In place where the result of a product is needed by nothing else: large sets are bound
+        # by the memory that they read and write.
+        inner = self.dropout(self.inner(self.norm(cells)).relu_())
+        after: Tensor = self.dropout(self.outer(inner)).add_(cells)
         return after
 
 
 class PairwiseLayer(nn.Module):
     """One attention per arrow, summed into the residual of the receiving rank.
 
-    ``attentions`` belong to the diagram's arrows, ``feedforwards`` to the ranks 0 ... max_rank.
-    All queries, keys and values of a rank are the columns of one matrix product.
+    ``feedforwards`` belong to the ranks 0 ... max_rank. All queries, keys and values of a rank
+    are the columns of one matrix product, and all that it receives are the columns that enter
+    another one.
     """
 
     def __init__(
-        self,
-        diagram: TensorDiagram,
-        width: int,
-        attentions: Sequence[Attention],
-        feedforwards: Sequence[FeedForward],
-        projection_bias: bool = True,
+        self, diagram: TensorDiagram, options: AttentionOptions, feedforwards: Sequence[FeedForward]
     ):
         super().__init__()
         self.diagram = diagram
-        self.width = width
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in feedforwards)
+        self.options = options
+        width = options.width
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(diagram.num_ranks))
         self.parts = [_parts(diagram, rank) for rank in range(diagram.num_ranks)]
         self.projections = nn.ModuleDict(
             {
-                str(rank): nn.Linear(width, width * len(parts), bias=projection_bias)
+                str(rank): nn.Linear(width, width * len(parts), bias=options.projection_bias)
                 for rank, parts in enumerate(self.parts)
                 if parts
             }
         )
-        self.attentions = nn.ModuleList(attentions)
+        self.thetas = nn.ParameterDict(
+            {
+                str(number): options.theta()
+                for number, arrow in enumerate(diagram.arrows)
+                if arrow.dense
+            }
+        )
+        self.outputs = nn.ModuleDict(
+            {
+                str(rank): OutputProjection(width, incoming, options.output_projection)
+                for rank in range(diagram.num_ranks)
+                if (incoming := self._incoming(rank))
+            }
+        )
+        self.dropout = nn.Dropout(options.dropout)
         self.feedforwards = nn.ModuleList(feedforwards)
 
     def forward(
-        self, cells: Sequence[Float[Tensor, "_ width"]], patterns: Sequence[Pattern | None]
+        self,
+        cells: Sequence[Float[Tensor, "_ width"]],
+        patterns: Sequence[Pattern | None],
+        wanted: Sequence[int] | None = None,
     ) -> list[Float[Tensor, "_ width"]]:
-        """The cells of each rank after the layer; ``patterns`` belong to the arrows."""
-        projected = self._project(cells)
-        received = list(cells)
-        for number, (arrow, attention, pattern) in enumerate(
-            zip(self.diagram.arrows, self.attentions, patterns, strict=True)
-        ):
-            if pattern is not None:
-                query, key, value = (projected[number, role] for role in ("query", "key", "value"))
-                received[arrow.receiver] = received[arrow.receiver] + attention(
-                    query, key, value, pattern
-                )
-        return [
-            feedforward(rows)
-            for feedforward, rows in zip(self.feedforwards, received, strict=False)
-        ]
+        """The cells of each rank after the layer; ``patterns`` belong to the arrows.
 
-    def _project(
-        self, cells: Sequence[Float[Tensor, "_ width"]]
-    ) -> dict[tuple[int, str], Float[Tensor, "_ width"]]:
-        """The query, key and value of each arrow."""
-        projected: dict[tuple[int, str], Tensor] = {}
-        for rank, (rows, norm, parts) in enumerate(
-            zip(cells, self.norms, self.parts, strict=False)
-        ):
-            if parts:
-                columns = self.projections[str(rank)](norm(rows)).split(self.width, dim=1)
-                projected.update(zip(parts, columns, strict=True))
-        return projected
+        Ranks that are not ``wanted`` stay as they are; by default all are.
+        """
+        wanted = [rank for rank in range(len(cells)) if wanted is None or rank in wanted]
+        present = [
+            number
+            for number, (arrow, pattern) in enumerate(
+                zip(self.diagram.arrows, patterns, strict=True)
+            )
+            if pattern is not None and arrow.receiver in wanted
+        ]
+        arrows = [self.diagram.arrows[number] for number in present]
+        senders = sorted({arrow.sender for arrow in arrows} | {arrow.receiver for arrow in arrows})
+        receivers = sorted({arrow.receiver for arrow in arrows})
+        after = list(cells)
+        if arrows:
+            received = attend_arrows(
+                [self.projections[str(rank)](self.norms[rank](cells[rank])) for rank in senders],
+                [self._arrow(number, patterns[number], senders, receivers) for number in present],
+                [Shape(len(cells[r]), self.options.width * self._incoming(r)) for r in receivers],
+                scale=self.options.scale,
+                dropout=self.options.attention_dropout if self.training else 0.0,
+            )
+            for rank, columns in zip(receivers, received, strict=True):
+                after[rank] = self.dropout(self.outputs[str(rank)](columns)).add_(after[rank])
+        for rank in wanted:
+            after[rank] = self.feedforwards[rank](after[rank])
+        return after
+
+    def _arrow(
+        self,
+        number: int,
+        pattern: Pattern | None,
+        senders: Sequence[int],
+        receivers: Sequence[int],
+    ) -> ArrowAttention:
+        """An arrow between the matrices of these ranks."""
+        assert pattern is not None
+        arrow, width = self.diagram.arrows[number], self.options.width
+
+        def columns(role: str, rank: int) -> Columns:
+            return Columns(senders.index(rank), self.parts[rank].index((number, role)) * width)
+
+        before = [other.receiver for other in self.diagram.arrows[:number]]
+        return self.options.arrow(
+            columns("query", arrow.receiver),
+            columns("key", arrow.sender),
+            columns("value", arrow.sender),
+            Columns(receivers.index(arrow.receiver), before.count(arrow.receiver) * width),
+            pattern,
+            self.thetas[str(number)] if arrow.dense else None,
+        )
+
+    def _incoming(self, rank: int) -> int:
+        """The number of arrows to a rank."""
+        return [arrow.receiver for arrow in self.diagram.arrows].count(rank)
 
 
 def _parts(diagram: TensorDiagram, rank: int) -> list[tuple[int, str]]:
@@ -157,36 +223,38 @@ class GeneralLayer(nn.Module):
     """One attention over the cells of all ranks: shared queries and keys, values per rank."""
 
     def __init__(
-        self,
-        num_ranks: int,
-        width: int,
-        attention: Attention,
-        feedforward: FeedForward,
-        projection_bias: bool = True,
+        self, num_ranks: int, dense: bool, options: AttentionOptions, feedforward: FeedForward
     ):
         super().__init__()
+        self.options = options
+        width, bias = options.width, options.projection_bias
         self.norm = nn.LayerNorm(width)
-        self.query_key = nn.Linear(width, 2 * width, bias=projection_bias)
-        self.values = nn.ModuleList(
-            nn.Linear(width, width, bias=projection_bias) for _ in range(num_ranks)
-        )
-        self.attention = attention
+        self.query_key = nn.Linear(width, 2 * width, bias=bias)
+        self.values = nn.ModuleList(nn.Linear(width, width, bias=bias) for _ in range(num_ranks))
+        self.theta = options.theta() if dense else None
+        self.output = OutputProjection(width, 1, options.output_projection)
+        self.dropout = nn.Dropout(options.dropout)
         self.feedforward = feedforward
 
     def forward(
-        self, cells: Sequence[Float[Tensor, "_ width"]], patterns: Sequence[Pattern | None]
-    ) -> list[Float[Tensor, "_ width"]]:
-        """The cells of each rank after the layer; there is one pattern, over all cells."""
-        (pattern,) = patterns
-        counts = [len(rows) for rows in cells]
-        tokens = torch.cat(list(cells))
+        self, tokens: Float[Tensor, "cell width"], counts: Sequence[int], pattern: Pattern
+    ) -> Float[Tensor, "cell width"]:
+        """The cells of all ranks after the layer, rank after rank, ``counts`` of each rank."""
         normed = self.norm(tokens)
-        query, key = self.query_key(normed).chunk(2, dim=1)
-        value = torch.cat(
-            [
-                project(rows)
-                for project, rows in zip(self.values, normed.split(counts), strict=False)
-            ]
+        values = [
+            project(rows)
+            for project, rows in zip(self.values, normed.split(list(counts)), strict=False)
+        ]
+        width = self.options.width
+        arrow = self.options.arrow(
+            Columns(0, 0), Columns(0, width), Columns(1, 0), Columns(0, 0), pattern, self.theta
         )
-        received = tokens + self.attention(query, key, value, pattern)
-        return list(self.feedforward(received).split(counts))
+        (received,) = attend_arrows(
+            [self.query_key(normed), torch.cat(values)],
+            [arrow],
+            [Shape(len(tokens), width)],
+            scale=self.options.scale,
+            dropout=self.options.attention_dropout if self.training else 0.0,
+        )
+        after = self.dropout(self.output(received)).add_(tokens)
+        return self.feedforward(after)  # type: ignore[no-any-return]

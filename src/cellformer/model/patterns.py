@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from cellformer.attention.arrows import Pattern
 from cellformer.attention.dense_blocks import DenseBlocks, check_within_complexes
-from cellformer.attention.operator import Pattern
 from cellformer.complexes.batch import CellBatch
 from cellformer.complexes.neighborhood import Neighborhood
 from cellformer.complexes.neighborhoods import Bounded, Matrix

@@ -37,11 +37,15 @@ class Readout(nn.Module):
         self.all_ranks = all_ranks
         self.mean = mean
 
+    def ranks(self, batch: CellBatch) -> Sequence[int]:
+        """The ranks that are read out."""
+        return range(batch.dim + 1) if self.all_ranks else range(1)
+
     def forward(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
     ) -> Float[Tensor, "complex output"]:
         """One row per complex of the batch, always."""
-        ranks = range(len(cells)) if self.all_ranks else range(1)
+        ranks = self.ranks(batch)
         offsets = [batch.offsets[rank] for rank in ranks]
         totals = [segment_sum(self.network(cells[rank]), batch.offsets[rank]) for rank in ranks]
         total = torch.stack(totals).sum(0)

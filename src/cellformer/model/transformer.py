@@ -1,12 +1,15 @@
 """The cellular transformer."""
 
+from collections.abc import Sequence
+
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from cellformer.complexes.batch import CellBatch
 from cellformer.model.config import ArchitectureConfig, ModelConfig
 from cellformer.model.embedding import CellEmbedding
-from cellformer.model.layer import Attention, FeedForward, GeneralLayer, PairwiseLayer
+from cellformer.model.layer import AttentionOptions, FeedForward, GeneralLayer, PairwiseLayer
 from cellformer.model.patterns import patterns
 from cellformer.model.plan import AttentionPlan, General, Pairwise
 from cellformer.model.readout import Readout
@@ -59,7 +62,7 @@ class CellularTransformer(nn.Module):
 
         Raises ValueError if the batch has ranks or columns that the model does not know.
         """
-        cells = self.embed(batch)
+        cells = self._hidden(batch, self.readout.ranks(batch))
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
         prediction: Tensor = self.readout(normed, batch)
         return prediction
@@ -69,44 +72,49 @@ class CellularTransformer(nn.Module):
 
         Raises ValueError as `forward` does.
         """
+        return self._hidden(batch, range(batch.dim + 1))
+
+    def _hidden(self, batch: CellBatch, wanted: Sequence[int]) -> list[Float[Tensor, "_ width"]]:
+        """Ranks that are not wanted may be left as they were before the last layer."""
         _check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
         binary = self.config.architecture.neighbor_weights == "binary"
         pattern_of_arrow = patterns(batch, self.plan, binary)
         cells: list[Tensor] = self.embedding(batch)
-        for layer in self.layers:
-            cells = layer(cells, pattern_of_arrow)
-        return cells
+        match self.plan:
+            case Pairwise():
+                for number, layer in enumerate(self.layers, start=1):
+                    last = number == len(self.layers)
+                    cells = layer(cells, pattern_of_arrow, wanted if last else None)
+                return cells
+            case General():
+                tokens, counts = torch.cat(cells), [len(rows) for rows in cells]
+                for layer in self.layers:
+                    tokens = layer(tokens, counts, *pattern_of_arrow)
+                return list(torch.split(tokens, counts))
 
 
 def _layer(architecture: ArchitectureConfig, plan: AttentionPlan) -> PairwiseLayer | GeneralLayer:
-    width, bias = architecture.width, architecture.projection_bias
-
-    def attention(dense: bool) -> Attention:
-        return Attention(
-            width,
-            architecture.heads,
-            dense=dense,
-            theta_per_head=architecture.theta_per_head,
-            scale_scores=architecture.scale_scores,
-            output_projection=architecture.output_projection,
-            attention_dropout=architecture.attention_dropout,
-            dropout=architecture.dropout,
-        )
+    options = AttentionOptions(
+        architecture.width,
+        architecture.heads,
+        theta_per_head=architecture.theta_per_head,
+        scale_scores=architecture.scale_scores,
+        output_projection=architecture.output_projection,
+        projection_bias=architecture.projection_bias,
+        attention_dropout=architecture.attention_dropout,
+        dropout=architecture.dropout,
+    )
 
     def feedforward() -> FeedForward:
-        return FeedForward(width, architecture.inner_width, architecture.dropout)
+        return FeedForward(architecture.width, architecture.inner_width, architecture.dropout)
 
     match plan:
         case Pairwise(diagram):
             return PairwiseLayer(
-                diagram,
-                width,
-                [attention(arrow.dense) for arrow in diagram.arrows],
-                [feedforward() for _ in range(diagram.num_ranks)],
-                bias,
+                diagram, options, [feedforward() for _ in range(diagram.num_ranks)]
             )
         case General(diagram, dense):
-            return GeneralLayer(diagram.num_ranks, width, attention(dense), feedforward(), bias)
+            return GeneralLayer(diagram.num_ranks, dense, options, feedforward())
 
 
 def _check_ranks(given: int, known: int, what: str) -> None:

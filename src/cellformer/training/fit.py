@@ -18,6 +18,7 @@ from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.config import RunConfig
 from cellformer.training.display import display
 from cellformer.training.materials import Materials, gather
+from cellformer.training.memory import keep_freed_memory
 from cellformer.training.metrics import higher_is_better
 from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
@@ -125,6 +126,8 @@ def _run(
             log_every_n_steps=1,
             **trainer_options(chosen),
         )
+        if chosen.keep_memory and trainer.strategy.root_device.type == "cpu":
+            keep_freed_memory()
         try:
             trainer.fit(
                 module,

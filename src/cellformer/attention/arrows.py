@@ -1,0 +1,45 @@
+"""Several attentions at once, as a layer needs them: what each reads, and where its result goes."""
+
+from typing import NamedTuple, TypeAlias
+
+from jaxtyping import Float
+from torch import Tensor
+
+from cellformer.attention.dense_blocks import DenseBlocks
+from cellformer.complexes.neighborhood import Neighborhood
+
+Pattern: TypeAlias = Neighborhood | DenseBlocks
+"""Who attends to whom: stored pairs (sparse) or all pairs within each complex (dense)."""
+
+
+class Columns(NamedTuple):
+    """The columns from ``start`` on of one of several matrices."""
+
+    matrix: int
+    start: int
+
+
+class ArrowAttention(NamedTuple):
+    """One attention of ``heads`` heads; all its columns are in the order (column, head).
+
+    ``theta``, of one entry or one per head, belongs to a dense pattern alone, ``bias`` to a
+    sparse one; see `cellformer.attention.operator.attend`.
+    """
+
+    query: Columns
+    key: Columns
+    value: Columns
+    output: Columns
+    head_width: int
+    value_width: int
+    heads: int
+    pattern: Pattern
+    theta: Float[Tensor, " theta"] | None = None
+    bias: Float[Tensor, "pair head_or_1"] | None = None
+
+
+class Shape(NamedTuple):
+    """Of a matrix that receives."""
+
+    rows: int
+    columns: int
