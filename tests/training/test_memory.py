@@ -18,7 +18,7 @@ def faults():
 
 def step():
     for _ in range(4):
-        large = [torch.zeros(12_000_000) for _ in range(2)]
+        large = [torch.ones(12_000_000) for _ in range(2)]
         del large
 
 step()
