@@ -16,7 +16,6 @@ from cellformer.attention.cpu_rows import dot, products, run_of_rows, sums_of_ro
 from cellformer.attention.cpu_softmax import soften
 from cellformer.attention.lanes import (
     add,
-    larger,
     load,
     multiply,
     multiply_add,
@@ -113,20 +112,11 @@ def dense_forward(
     zero = zeros(query.data, lanes)
     heads, step = sizes.heads, len(lanes)
     weights = np.empty(_most_senders(squares, begin, end) * heads, query.data.dtype)
-    largest = np.empty(heads, query.data.dtype)
     for number in range(begin, end):
         senders = _cells(squares.senders, squares.sender_offsets, number)
         for receiver in _cells(squares.receivers, squares.receiver_offsets, number):
             _scores(query, key, receiver, senders, squares, theta, scale, weights, 0, sizes, lanes)
-            largest[:] = -np.inf
-            for head in range(0, heads, step):
-                top = load(largest, head, zero)
-                for at in range(head, len(senders) * heads, heads):
-                    top = larger(load(weights, at, zero), top)
-                store(largest, head, top)
-            soften(
-                weights, len(senders), largest, log_sum_exp, receiver * heads, heads, zero, lanes
-            )
+            soften(weights, len(senders), log_sum_exp, receiver * heads, heads, zero, lanes)
             if dropout.threshold:
                 for place in range(len(senders)):
                     draw = _draw(dropout, receiver, place)

@@ -321,20 +321,15 @@ def _backward(
             continue
         pairs = call.pairs(number)
         senders = len(matrices[step.key])
-        by_pair = len(pairs.senders) * step.heads
-        grad_score = (
-            np.empty(by_pair, query.data.dtype) if step.bias < 0 else _flat(grad_biases[step.bias])
-        )
-        attention = np.empty(by_pair, query.data.dtype)
+        by_pair = np.empty(2 * len(pairs.senders) * step.heads, query.data.dtype)
+        grad_bias = by_pair[:0] if step.bias < 0 else _flat(grad_biases[step.bias])
         run(
             attention_backward_receivers, size, query, key, value, pairs, sizes, scale, drawn,
-            lanes, output, log_sum_exp, grad_output, grad_query, grad_score,
-            attention,
+            lanes, output, log_sum_exp, grad_output, grad_query, grad_bias, by_pair,
         )  # fmt: skip
         run(
-            attention_backward_senders, size, query, pairs.weights,
-            call.transposed(number, senders), sizes, scale, lanes, grad_output, grad_score,
-            attention, grad_key, grad_value,
+            attention_backward_senders, size, query, call.transposed(number, senders), sizes,
+            lanes, grad_output, by_pair, grad_key, grad_value,
         )  # fmt: skip
     return grads
 

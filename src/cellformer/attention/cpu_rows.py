@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cellformer.attention.lanes import add, load, multiply, multiply_add, store
+from cellformer.attention.lanes import add, load, multiply, multiply_add, splat, store
 
 
 class Rows(NamedTuple):
@@ -213,9 +213,18 @@ def sums_of_rows(
 
 @njit(error_model="numpy")
 @no_type_check
-def score(query, i, key, j, factor, bias, pair_head, sizes, zero):
-    """``factor * <query, key> + bias`` for the heads at i and at j."""
-    product = dot(query.data, i, key.data, j, sizes.head_width, sizes.heads, zero)
-    if len(bias):
-        return multiply_add(factor, product, load(bias, pair_head, zero))
-    return multiply(factor, product)
+def scores(query, receiver, key, pairs, first, last, scale, target, sizes, zero, lanes):
+    """Sets the scores (pair, head) of a receiver's pairs, from 0 on."""
+    cells, heads, step = pairs.senders[first:last], sizes.heads, len(lanes)
+    one = splat(1.0, zero)
+    products(query, receiver, key, cells, one, target, 0, sizes.head_width, heads, zero, lanes)
+    for pair in range(first, last):
+        factor = splat(scale * pairs.weights[pair], zero)
+        for head in range(0, heads, step):
+            at = (pair - first) * heads + head
+            product = load(target, at, zero)
+            if len(pairs.bias):
+                bias = load(pairs.bias, pair * heads + head, zero)
+                store(target, at, multiply_add(factor, product, bias))
+            else:
+                store(target, at, multiply(factor, product))

@@ -2,11 +2,13 @@
 
 from typing import no_type_check
 
+import numpy as np
 from numba import njit
 
 from cellformer.attention.lanes import (
     add,
     divide,
+    larger,
     load,
     log,
     multiply,
@@ -19,15 +21,16 @@ from cellformer.attention.lanes_exp import exp
 
 @njit(error_model="numpy")
 @no_type_check
-def soften(weights, count, largest, log_sum_exp, to, heads, zero, lanes):
-    """Turns ``count`` scores per head into weights, given the largest score of each head.
+def soften(weights, count, log_sum_exp, to, heads, zero, lanes):
+    """Turns ``count`` scores per head into weights.
 
     Stores the logarithm of each denominator from ``to`` on.
     """
     one = splat(1.0, zero)
     for head in range(0, heads, len(lanes)):
-        top = load(largest, head, zero)
-        total = zero
+        top, total = splat(-np.inf, zero), zero
+        for at in range(head, count * heads, heads):
+            top = larger(load(weights, at, zero), top)
         for at in range(head, count * heads, heads):
             weight = exp(subtract(load(weights, at, zero), top))
             store(weights, at, weight)
