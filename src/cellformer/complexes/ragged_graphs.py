@@ -35,7 +35,9 @@ class RaggedGraphs:
     @property
     def united_edges(self) -> Int64[np.ndarray, "edge 2"]:
         """The edges with the vertices of all graphs numbered consecutively."""
-        return self.edges + np.repeat(self.vertex_offsets[:-1], np.diff(self.edge_offsets))[:, None]
+        shift = np.repeat(self.vertex_offsets[:-1], np.diff(self.edge_offsets))
+        united: Int64[np.ndarray, "edge 2"] = self.edges + shift[:, None]
+        return united
 
     @classmethod
     def from_edges(

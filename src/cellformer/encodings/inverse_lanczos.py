@@ -19,6 +19,7 @@ from cellformer.encodings.tridiagonal import tridiagonal_eigenvectors
 _SHIFT = 1e-3  # relative to the spectral radius: keeps the inverse off the kernel
 _STEPS = 100  # at most
 _CHECKED = 4  # for convergence, every so many steps
+_LARGE = 200  # cells, from which on a step costs more than a check
 _BREAKDOWN = 1e-12  # a new direction shorter than this is rounding: all others are exhausted
 _CONVERGED = 1e-13  # of a vector's residual under the inverse, relative to its value
 _RESIDUAL = 1e-11  # of an accepted vector, relative to the spectral radius
@@ -52,15 +53,16 @@ def components(starts, columns):
     return labels, count
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 @no_type_check
 def bottom_vectors(starts, columns, entries, trivial, labels, kernel, count):
-    """At least ``count`` eigenvectors (rows) of the smallest non-zero eigenvalues, ascending.
+    """Values, at least ``count`` eigenvectors as rows, and a bound of the spectral radius.
 
-    The Laplacian is given as CSR arrays; ``trivial``, without zeros, lies in its kernel, which its
-    restrictions to the ``kernel`` connected components span. The last eigenvalue is there with
-    all its vectors. Values, vectors and a bound of the spectral radius; no vectors if eigenvalues are nearly but not quite the same, if
-    vectors of a repeated one are missing, or if the iteration did not converge.
+    They belong to the smallest non-zero eigenvalues, ascending, the last of which is there with
+    all its vectors. The Laplacian is given as CSR arrays; ``trivial``, without zeros, lies in its
+    kernel, which its restrictions to the ``kernel`` connected components span. There are no
+    vectors if eigenvalues are nearly but not quite the same, if some of a repeated one are
+    missing, or if the iteration did not converge.
     """
     n = len(starts) - 1
     free = n - kernel
@@ -95,6 +97,7 @@ def bottom_vectors(starts, columns, entries, trivial, labels, kernel, count):
     _without_kernel(basis[0], null, own, products)
     basis[0] /= np.sqrt((basis[0] ** 2).sum())
     done = 0
+    first_check = 2 * count + (8 if n >= _LARGE else 16)
     while True:
         following = basis[done + 1]
         following[:] = basis[done]
@@ -109,7 +112,7 @@ def bottom_vectors(starts, columns, entries, trivial, labels, kernel, count):
         off[done] = length
         done += 1
         last = done == steps or length <= _BREAKDOWN * abs(diagonal[0])
-        if last or (done >= 2 * count + 8 and (done - 2 * count) % _CHECKED == 0):
+        if last or (done >= first_check and (done - first_check) % _CHECKED == 0):
             values, rotation, settled = tridiagonal_eigenvectors(diagonal[:done], off[:done])
             if not settled or done <= count:
                 return nothing
@@ -151,7 +154,7 @@ def bottom_vectors(starts, columns, entries, trivial, labels, kernel, count):
 @njit(cache=True)
 @no_type_check
 def _without_kernel(vector, null, own, products):
-    """Takes the projections on the components' null vectors off in place; ``products`` is scratch."""
+    """Makes a vector orthogonal to each component's null vector; ``products`` is scratch."""
     products[:] = 0
     for k in range(len(vector)):
         products[own[k]] += null[k] * vector[k]

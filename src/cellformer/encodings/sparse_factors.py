@@ -159,7 +159,7 @@ def factorize(starts, columns, entries, shift, order, bounds, rows, lower, pivot
             head[rows[bounds[j]]] = j
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 @no_type_check
 def solve(bounds, rows, lower, pivots, right):
     """Replaces ``right`` by the solution of ``L D L^T x = right``."""

@@ -35,6 +35,9 @@ def smallest_of_each(
     blocks. Blocks of some ten to 1000 cells are solved by compiled code, those that it leaves
     one by one.
     """
+    if not laplacians.data.all():  # stored zeros would join components
+        laplacians = laplacians.copy()
+        laplacians.eliminate_zeros()
     vectors = np.zeros((int(laplacians.shape[0]), count + _SPARE))
     values = np.zeros((len(offsets) - 1, count + _SPARE))
     state, kernels, labels, radii = _solve(

@@ -17,6 +17,8 @@ Laplacian: TypeAlias = NDArray[np.float64] | Matrix
 DENSE_CELLS = 1000
 """Up to this many cells a Laplacian is worth making dense."""
 
+_WHOLE = 70  # cells
+
 SAME = 1e-8
 """Eigenvalues closer than this, relative to the spectral radius, are one."""
 
@@ -61,14 +63,20 @@ def _dense(
         laplacian = laplacian + np.outer(trivial, trivial) * (2 * radius / (trivial @ trivial))
     wanted = min(count + 1, available)
     values, vectors = _eigh(laplacian, wanted)
-    while wanted < available and values[-1] - values[count - 1] <= SAME * radius:
+    while len(values) < available and values[-1] - values[count - 1] <= SAME * radius:
         wanted = min(4 * wanted, available)  # the last eigenspace is not complete yet
         values, vectors = _eigh(laplacian, wanted)
-    return settle(values, vectors, SAME * radius)[:, :count]
+    end = count  # of the last eigenspace
+    while end < min(available, len(values)) and values[end] - values[end - 1] <= SAME * radius:
+        end += 1
+    return settle(values[:end], vectors[:, :end], SAME * radius)[:, :count]
 
 
 def _eigh(matrix: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], ...]:
+    """At least ``count`` eigenvectors: all of a small matrix, as that is faster than a part."""
     try:
+        if len(matrix) <= _WHOLE:
+            return tuple(np.linalg.eigh(matrix))
         values, vectors = linalg.eigh(
             matrix, subset_by_index=[0, count - 1], driver="evr", check_finite=False
         )

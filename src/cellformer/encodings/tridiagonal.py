@@ -8,7 +8,7 @@ from numba import njit
 _SWEEPS = 40  # of one eigenvalue; two are the rule
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 @no_type_check
 def tridiagonal_eigenvectors(diagonal, off):
     """Ascending values, the eigenvectors as rows, and whether the iteration converged.

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from cellformer.complexes.neighborhoods import Matrix
 from cellformer.complexes.union import diagonal_block
 
-
 _DENSE = 1 / 8  # share of entries from which on matrix products are faster
 _DENSE_CELLS = 64, 2000
 
@@ -59,51 +58,51 @@ def _by_products(walk: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
 @no_type_check
 def _diagonals(starts, columns, entries, back_starts, back_columns, back_entries, steps, chosen):
     n = len(starts) - 1
-    diagonals = np.empty((n, steps))
-    away, home, spare = np.zeros(n), np.zeros(n), np.zeros(n)  # row and column of a power
-    cells_away, cells_home = np.empty(n, np.int32), np.empty(n, np.int32)  # where not zero
-    cells_spare = np.empty(n, np.int32)
+    diagonals = np.zeros((n, steps))
+    rows = np.zeros((3, n))  # a row and a column of a power, and room for the next
+    cells = np.empty((3, n), np.int32)  # where they are not zero
+    counts = np.zeros(3, np.int64)
+    away, home, spare = 0, 1, 2
     for cell in range(n):
         if not chosen[cell]:
             continue
-        away[cell] = home[cell] = 1.0
-        cells_away[0] = cells_home[0] = cell
-        num_away = num_home = 1
+        for side in (away, home):
+            rows[side, cell] = 1.0
+            cells[side, 0] = cell
+            counts[side] = 1
         for step in range(steps):
             if step % 2 == 0:
-                num_home = _advance(back_starts, back_columns, back_entries,
-                                    home, cells_home[:num_home], spare, cells_spare)  # fmt: skip
+                _advance(back_starts, back_columns, back_entries, rows, cells, counts, home, spare)
                 home, spare = spare, home
-                cells_home, cells_spare = cells_spare, cells_home
             else:
-                num_away = _advance(starts, columns, entries,
-                                    away, cells_away[:num_away], spare, cells_spare)  # fmt: skip
+                _advance(starts, columns, entries, rows, cells, counts, away, spare)
                 away, spare = spare, away
-                cells_away, cells_spare = cells_spare, cells_away
             total = 0.0
-            for other in cells_away[:num_away]:  # never the longer list by more than a step
-                total += away[other] * home[other]
+            for other in cells[away, : counts[away]]:  # at most a step behind the other list
+                total += rows[away, other] * rows[home, other]
             diagonals[cell, step] = total
-        away[cells_away[:num_away]] = 0.0
-        home[cells_home[:num_home]] = 0.0
+        for side in (away, home):
+            for other in cells[side, : counts[side]]:
+                rows[side, other] = 0.0
     return diagonals
 
 
 @njit(cache=True)
 @no_type_check
-def _advance(starts, columns, entries, row, cells, following, cells_following):
-    """Sets ``following``, zeros before, to ``row`` times the matrix, and ``row`` to zero.
-
-    ``cells`` are where ``row`` is not zero. Returns in how many cells ``following`` is not.
-    """
+def _advance(starts, columns, entries, rows, cells, counts, now, following):
+    """Sets the row ``following``, zeros before, to the row ``now`` times the matrix, and that to
+    zero."""
     count = 0
-    for cell in cells:
-        value = row[cell]
-        row[cell] = 0.0
+    for cell in cells[now, : counts[now]]:
+        value = rows[now, cell]
+        rows[now, cell] = 0.0
         for p in range(starts[cell], starts[cell + 1]):
             column = columns[p]
-            if following[column] == 0.0:
-                cells_following[count] = column
+            step = value * entries[p]
+            if step == 0.0:
+                continue
+            if rows[following, column] == 0.0:
+                cells[following, count] = column
                 count += 1
-            following[column] += value * entries[p]
-    return count
+            rows[following, column] += step
+    counts[following] = count

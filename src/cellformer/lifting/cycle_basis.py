@@ -28,7 +28,8 @@ class CycleBasis:
 
     def __call__(self, graph: Graph) -> CellComplex:
         """Lifts a graph as if its vertices, then its edges, entered networkx in their order."""
-        return attach_cycles(graph, *fundamental_cycles(graph.num_vertices, graph.edges))
+        edges = np.ascontiguousarray(graph.edges)
+        return attach_cycles(graph, *fundamental_cycles(graph.num_vertices, edges))
 
     def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
         """Lifts each graph of a collection."""

@@ -89,9 +89,7 @@ def skeletons(graphs: RaggedGraphs) -> tuple[RaggedRank, RaggedRank]:
         np.tile(np.array([-1, 1], np.int8), count),
     )
     return (
-        replace(
-            vertices, discrete=graphs.vertex_discrete, continuous=graphs.vertex_continuous
-        ),
+        replace(vertices, discrete=graphs.vertex_discrete, continuous=graphs.vertex_continuous),
         replace(edges, discrete=graphs.edge_discrete, continuous=graphs.edge_continuous),
     )
 
