@@ -24,7 +24,7 @@ def ragged(lists):
         vertex_offsets,
         edge_offsets,
         edges,
-        Features.of(np.arange(vertex_offsets[-1]), vertex_offsets[-1], "vertices"),
+        Features.empty(int(vertex_offsets[-1])),
         Features.of(np.arange(len(edges)) / 2, len(edges), "edges"),
     )
 

@@ -172,5 +172,5 @@ def test_the_columns_of_many_lie_side_by_side_and_replace_old_ones(all_named):
 
 
 def test_which_of_many_a_users_encoding_got_wrong_is_named(all_named):
-    with pytest.raises(ValueError, match=r"complex 0: .* not finite"):
+    with pytest.raises(ValueError, match=r"complex 1: .* not finite"):
         encode_many(RaggedComplexes.from_complexes(all_named), [Degree(value=float("nan"))])

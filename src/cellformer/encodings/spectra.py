@@ -41,10 +41,10 @@ def smallest_of_each(
     vectors = np.zeros((int(laplacians.shape[0]), count + _SPARE))
     values = np.zeros((len(offsets) - 1, count + _SPARE))
     state, kernels, labels, radii = _solve(
-        laplacians.indptr,
-        laplacians.indices,
+        laplacians.indptr.astype(np.int64),  # always the same types: compiled once
+        laplacians.indices.astype(np.int64),
         laplacians.data,
-        offsets,
+        np.array(offsets),
         trivial,
         count,
         DENSE_CELLS,
