@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -19,8 +20,6 @@ from cellformer.lifting.lift import CollectiveLifting, Lifting, LiftingLimitErro
 
 SHARD_ROWS = 256
 
-Made: TypeAlias = "tuple[RaggedComplexes | None, list[Failure]]"
-
 
 @dataclass(frozen=True)
 class Failure:
@@ -29,6 +28,9 @@ class Failure:
     row: int
     reason: str
     over_limit: bool  # the graph is valid, but the lifting gave up
+
+
+Made: TypeAlias = tuple[RaggedComplexes | None, list[Failure]]
 
 
 class PreparationError(ValueError):
@@ -64,10 +66,12 @@ def prepare_shard(
     A row without a valid graph, or over the lifting's limit, is a failure. Raises
     PreparationError at any other error.
     """
-    try:
-        complexes, failures = _together(graphs, start, lifting, encodings)
-    except Exception:  # one by one, it is seen which row is at fault, and the others are kept
-        complexes, failures = _one_by_one(graphs, start, lifting, encodings)
+    made: Made | None = None
+    if isinstance(lifting, CollectiveLifting):
+        # One by one it is seen which row is at fault, and the others are kept.
+        with suppress(Exception):
+            made = _together(graphs, start, lifting, encodings)
+    complexes, failures = made or _one_by_one(graphs, start, lifting, encodings)
     shutil.rmtree(folder, ignore_errors=True)  # of an interrupted attempt
     count = 0 if complexes is None else len(complexes)
     if complexes is not None:
@@ -82,11 +86,9 @@ def prepare_shard(
 
 
 def _together(
-    graphs: GraphSequence, start: int, lifting: Lifting, encodings: Sequence[Encoding]
+    graphs: GraphSequence, start: int, lifting: CollectiveLifting, encodings: Sequence[Encoding]
 ) -> Made:
-    """All rows at once, where the lifting can."""
-    if not isinstance(lifting, CollectiveLifting):
-        return _one_by_one(graphs, start, lifting, encodings)
+    """All rows at once; raises whatever one of them raises."""
     failures: list[Failure] = []
     if isinstance(graphs, RaggedGraphSequence):
         ragged = graphs.ragged()
