@@ -17,8 +17,10 @@ from .complexes.neighborhoods import (
     up_laplacian,
 )
 from .complexes.ragged import RaggedComplexes
+from .complexes.ragged_graphs import RaggedGraphs
 from .complexes.relabel import flip, permute, permute_graph
 from .complexes.store import open_ragged, save_ragged
+from .complexes.union import DisjointUnion
 from .data.dataset import GraphSet, Task
 from .data.flat import in_memory
 from .data.loader import batches
@@ -30,7 +32,7 @@ from .drawing.colors import encoding_colors
 from .drawing.draw import draw_complex, save_picture
 from .drawing.molecule import molecule_positions
 from .encodings.bspe import BSPe
-from .encodings.encode import EncodedRanks, Encoding, encode
+from .encodings.encode import CollectiveEncoding, EncodedRanks, Encoding, encode, encode_many
 from .encodings.hodgelap import HodgeLap
 from .encodings.named import parse_encodings
 from .encodings.rwbspe import RWBSPe
@@ -41,7 +43,7 @@ from .experiments.presets import PRESETS
 from .lifting.cliques import Cliques
 from .lifting.cycle_basis import CycleBasis
 from .lifting.induced_cycles import InducedCycles
-from .lifting.lift import Lifting, LiftingLimitError, lift
+from .lifting.lift import CollectiveLifting, Lifting, LiftingLimitError, lift
 from .lifting.mesh import mesh_complex, read_mesh
 from .lifting.rings import Rings
 from .lifting.skeleton import Skeleton, attach_cycles
@@ -74,9 +76,12 @@ __all__ = [
     "CellComplex",
     "CellularTransformer",
     "Cliques",
+    "CollectiveEncoding",
+    "CollectiveLifting",
     "CycleBasis",
     "DataConfig",
     "DataShape",
+    "DisjointUnion",
     "EncodedRanks",
     "Encoding",
     "Features",
@@ -94,6 +99,7 @@ __all__ = [
     "RWBSPe",
     "RWPe",
     "RaggedComplexes",
+    "RaggedGraphs",
     "Rings",
     "RunConfig",
     "Skeleton",
@@ -114,6 +120,7 @@ __all__ = [
     "down_laplacian",
     "draw_complex",
     "encode",
+    "encode_many",
     "encoding_colors",
     "evaluate",
     "flip",

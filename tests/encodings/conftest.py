@@ -78,6 +78,11 @@ def named(request: pytest.FixtureRequest) -> CellComplex:
 
 
 @pytest.fixture(scope="session")
+def all_named() -> list[CellComplex]:
+    return [make() for make in NAMED.values()]
+
+
+@pytest.fixture(scope="session")
 def make() -> Callable[[str], CellComplex]:
     return lambda name: NAMED[name]()
 

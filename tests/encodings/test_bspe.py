@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.encodings.barycentric import looped_skeleton
-from cellformer.encodings.bspe import BSPe, _normalized
+from cellformer.encodings.bspe import BSPe, normalized
 from cellformer.encodings.encode import encode
 from cellformer.encodings.spectrum import smallest_eigenvectors
 
@@ -85,12 +85,12 @@ def test_the_iterative_solver_gives_the_same_vectors(make, name):
     cells = make(name)
     skeleton = looped_skeleton(cells)
     root = np.sqrt(skeleton.sum(axis=0))
-    dense = smallest_eigenvectors(_normalized(skeleton).toarray(), 6, root)
-    iterative = smallest_eigenvectors(_normalized(skeleton), 6, root)
+    dense = smallest_eigenvectors(normalized(skeleton).toarray(), 6, root)
+    iterative = smallest_eigenvectors(normalized(skeleton), 6, root)
     assert iterative.shape == dense.shape
     if name == "tetrahedra":
         np.testing.assert_allclose(abs(iterative), abs(dense), atol=1e-6)
-    laplacian = _normalized(skeleton).toarray()
+    laplacian = normalized(skeleton).toarray()
     np.testing.assert_allclose(
         np.diag(iterative.T @ laplacian @ iterative),
         np.diag(dense.T @ laplacian @ dense),

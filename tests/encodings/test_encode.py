@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN
+from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.encodings.bspe import BSPe
-from cellformer.encodings.encode import EncodedRanks, encode
+from cellformer.encodings.encode import EncodedRanks, encode, encode_many
 from cellformer.encodings.hodgelap import HodgeLap
 from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.encodings.rwpe import RWPe
@@ -144,3 +145,32 @@ def test_flipping_orientations_changes_only_signs(random_complex, transformed, k
     before, after = encode(cells, kind(8)).encodings, encode(flipped, kind(8)).encodings
     for one, other in zip(before, after, strict=True):
         np.testing.assert_allclose(abs(one), abs(other), atol=2e-6)
+
+
+@pytest.mark.parametrize("encoding", [*(kind(8) for kind in KINDS), Degree()], ids=repr)
+def test_many_complexes_get_the_bits_that_each_gets_alone(all_named, random_complex, encoding):
+    complexes = [*all_named, *(random_complex(seed) for seed in range(6))]
+    together = encode_many(RaggedComplexes.from_complexes(complexes), encoding)
+    alone = RaggedComplexes.from_complexes([encode(cells, encoding) for cells in complexes])
+    for one, other in zip(together.ranks, alone.ranks, strict=True):
+        assert one.encodings.tobytes() == other.encodings.tobytes()
+    np.testing.assert_array_equal(together.encoding_signs, alone.encoding_signs)
+
+
+def test_the_columns_of_many_lie_side_by_side_and_replace_old_ones(all_named):
+    many = encode_many(RaggedComplexes.from_complexes(all_named), BSPe(4))
+    both = encode_many(many, [RWPe(3), Degree()])
+    assert [rank.encodings.shape[1] for rank in both.ranks] == [4] * 4
+    assert both.encoding_signs.tolist() == [NO_SIGN] * 4
+    np.testing.assert_array_equal(
+        both.ranks[1].encodings[:, :3], encode_many(many, RWPe(3)).ranks[1].encodings
+    )
+    assert encode_many(many, []).ranks[0].encodings.shape[1] == 0
+    empty = many.take(np.zeros(0, np.int64))
+    for encoding in (BSPe(2), Degree()):
+        assert len(encode_many(empty, encoding)) == 0
+
+
+def test_which_of_many_a_users_encoding_got_wrong_is_named(all_named):
+    with pytest.raises(ValueError, match=r"complex 1: .* not finite"):
+        encode_many(RaggedComplexes.from_complexes(all_named), [Degree(value=float("nan"))])

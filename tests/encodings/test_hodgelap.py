@@ -5,14 +5,13 @@ from hypothesis import strategies as st
 
 from cellformer.complexes.neighborhoods import hodge_laplacian
 from cellformer.encodings.encode import encode
-from cellformer.encodings.hodgelap import HodgeLap, _laplacian
+from cellformer.encodings.hodgelap import HodgeLap
 
 
 def check_against_numpy(cells, size):
     for rank, rows in enumerate(encode(cells, HodgeLap(size)).encodings):
         laplacian = hodge_laplacian(cells, rank).toarray().astype(np.float64)
         count = len(laplacian)
-        np.testing.assert_array_equal(_laplacian(cells, rank), laplacian)
         if rank == 0 and count:
             laplacian += np.full((count, count), 999.0)  # moves the constant vector to the top
         kept = min(size, count - 1 if rank == 0 else count)

@@ -4,11 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellformer.encodings.barycentric import (
-    barycentric_walk,
-    dense_looped_skeleton,
-    looped_skeleton,
-)
+from cellformer.encodings.barycentric import barycentric_walk
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwbspe import RWBSPe
 
@@ -52,7 +48,3 @@ def test_only_the_isolated_cell_stays(make):
     vertices = encode(make("triangle, edge and vertex"), RWBSPe(8)).encodings[0]
     assert (vertices == 1).all(axis=1).tolist() == [False] * 5 + [True]
     assert (vertices[:5, 0] == 0).all()
-
-
-def test_the_dense_skeleton_is_the_sparse_one(named):
-    np.testing.assert_array_equal(dense_looped_skeleton(named), looped_skeleton(named).toarray())

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -21,21 +20,35 @@ def random_walk(seed, count):
 def test_diagonals_of_powers(seed, count, steps):
     walk = random_walk(seed, count)
     expected = [np.diag(np.linalg.matrix_power(walk, p)) for p in range(1, steps + 1)]
-    for form in (walk, sparse.csr_array(walk)):
-        found = return_probabilities(form, steps)
-        np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-12)
-        assert ((found >= 0) & (found <= 1 + 1e-12)).all()
+    found = return_probabilities(sparse.csr_array(walk), steps)
+    np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-12)
+    assert ((found >= 0) & (found <= 1 + 1e-12)).all()
 
 
-@pytest.mark.parametrize("block", [1, 100, 1000])
-def test_blocks_change_nothing(monkeypatch, block):
-    walk = sparse.csr_array(random_walk(3, 60))
-    whole = return_probabilities(walk, 8)
-    monkeypatch.setattr(walks, "_BLOCK", block)
-    assert len(walks._row_blocks(walk, 4)) > 1
-    np.testing.assert_array_equal(return_probabilities(walk, 8), whole)
+def test_crowded_blocks_are_multiplied_as_arrays(monkeypatch):
+    blocks = [random_walk(1, 70), np.eye(3), random_walk(2, 90), random_walk(3, 5)]
+    walk = sparse.csr_array(sparse.block_diag(blocks))
+    offsets = np.cumsum([0, *map(len, blocks)])
+    products, multiplied = walks._by_products, []
+
+    def recorded(array, steps):
+        multiplied.append(len(array))
+        return products(array, steps)
+
+    monkeypatch.setattr(walks, "_by_products", recorded)
+    found = return_probabilities(walk, 7, offsets)
+    assert multiplied == [70, 90]
+    np.testing.assert_allclose(found, return_probabilities(walk, 7), atol=1e-14)
+
+
+def test_a_block_has_the_same_bits_alone():
+    blocks = [random_walk(seed, size) for seed, size in enumerate((4, 40, 1, 12))]
+    together = return_probabilities(sparse.csr_array(sparse.block_diag(blocks)), 8)
+    alone = [return_probabilities(sparse.csr_array(block), 8) for block in blocks]
+    np.testing.assert_array_equal(together, np.concatenate(alone))
 
 
 def test_no_cells():
-    assert return_probabilities(np.zeros((0, 0)), 8).shape == (0, 8)
     assert return_probabilities(sparse.csr_array((0, 0)), 8).shape == (0, 8)
+    empty = return_probabilities(sparse.csr_array((0, 0)), 8, np.zeros(1, np.int64))
+    assert empty.shape == (0, 8)

@@ -1,3 +1,5 @@
+import itertools
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from cellformer.complexes.neighborhoods import (
     up_laplacian,
 )
 from cellformer.complexes.relabel import permute_graph
-from cellformer.lifting.cycle_basis import CycleBasis
+from cellformer.lifting.cycle_basis import CycleBasis, fundamental_cycles
 
 
 def random_network(seed):
@@ -110,3 +112,13 @@ def test_matrices_of_a_triangle_with_a_pendant_do_not_depend_on_the_order_of_edg
     pendant = order.index(3)
     assert down_adjacency(cells, 1).toarray()[pendant].sum() == 2
     assert up_adjacency(cells, 1).toarray()[pendant].sum() == 0
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_cycles_are_those_of_networkx_in_its_order(seed):
+    network = random_network(200 + seed)
+    edges = np.array(network.edges, np.int64).reshape(-1, 2)
+    edges.sort(axis=1)
+    vertices, offsets = fundamental_cycles(len(network), edges)
+    found = [vertices[a:b].tolist() for a, b in itertools.pairwise(offsets)]
+    assert found == nx.cycle_basis(network)

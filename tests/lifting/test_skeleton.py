@@ -85,4 +85,4 @@ def test_edge_numbers_agree_with_a_search(graph):
         numbers.get((min(u, v), max(u, v)), -1)
         for u, v in zip(here.tolist(), there.tolist(), strict=True)
     ]
-    assert edge_numbers(graph, here, there).tolist() == expected
+    assert edge_numbers(graph.num_vertices, graph.edges, here, there).tolist() == expected

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float32, Int8, Int32, Int64
@@ -26,6 +26,20 @@ class RaggedRank:
     encodings: Float32[np.ndarray, "cell encoding"]
 
     ARRAYS = ("offsets", "face_offsets", "faces", "signs", "discrete", "continuous", "encodings")
+
+    @classmethod
+    def bare(
+        cls,
+        offsets: Int64[np.ndarray, " complex_plus_1"],
+        face_offsets: Int64[np.ndarray, " cell_plus_1"],
+        faces: Int32[np.ndarray, " face"],
+        signs: Int8[np.ndarray, " face"],
+    ) -> "RaggedRank":
+        """Cells without features and encodings."""
+        cells = len(face_offsets) - 1
+        nothing = np.zeros((cells, 0), np.float32)
+        discrete = np.zeros((cells, 0), np.int32)
+        return cls(offsets, face_offsets, faces, signs, discrete, nothing, nothing)
 
     def take(self, complexes: Int64[np.ndarray, " chosen"]) -> "RaggedRank":
         """The same of some complexes, in this order; no Python loop over complexes or cells."""
@@ -148,15 +162,14 @@ class RaggedComplexes:
 
     def to_depth(self, dim: int) -> "RaggedComplexes":
         """The same complexes with empty ranks added up to ``dim``."""
-        empty = RaggedRank(
+        empty = RaggedRank.bare(
             np.zeros(len(self) + 1, np.int64),
             np.zeros(1, np.int64),
             np.zeros(0, np.int32),
             np.zeros(0, np.int8),
-            np.zeros((0, 0), np.int32),
-            np.zeros((0, 0), np.float32),
-            np.zeros((0, len(self.encoding_signs)), np.float32),
         )
+        columns = np.zeros((0, len(self.encoding_signs)), np.float32)
+        empty = replace(empty, encodings=columns)
         missing = (empty,) * (dim + 1 - len(self.ranks))
         return type(self)(self.ranks + missing, self.encoding_signs, self.targets)
 

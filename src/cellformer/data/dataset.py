@@ -10,6 +10,7 @@ from jaxtyping import Float32, Int64
 from numpy.typing import NDArray
 
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.ragged_graphs import RaggedGraphs
 
 Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
 Metric: TypeAlias = Literal["mae", "rmse", "accuracy", "rocauc"]
@@ -76,6 +77,14 @@ class GraphSequence(Protocol):
 
     def part(self, start: int, stop: int) -> "GraphSequence":
         """The rows ``start:stop`` as a sequence of their own."""
+
+
+@runtime_checkable
+class RaggedGraphSequence(GraphSequence, Protocol):
+    """Graphs that lie in flat arrays already."""
+
+    def ragged(self) -> RaggedGraphs:
+        """All graphs at once; raises ValueError if any row has none."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.ragged_graphs import RaggedGraphs
 from cellformer.data.dataset import PARTS, GraphSet, Task, fingerprint_of
 
 
@@ -60,6 +61,16 @@ class FlatGraphs:
             self.edge_discrete[c:d],
             self.edge_continuous[c:d],
             None if self.positions is None else self.positions[a:b],
+        )
+
+    def ragged(self) -> RaggedGraphs:
+        """All graphs at once, without names and positions; ValueError if one is not valid."""
+        return RaggedGraphs.from_edges(
+            self.vertex_offsets,
+            self.edge_offsets,
+            self.edge_index.T,
+            _features(self.vertex_discrete, self.vertex_continuous),
+            _features(self.edge_discrete, self.edge_continuous),
         )
 
     def fingerprint(self) -> str:

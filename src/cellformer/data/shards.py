@@ -3,16 +3,20 @@
 import json
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.graph import Graph
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.complexes.store import StoreError, open_ragged, save_ragged
-from cellformer.data.dataset import GraphSequence
+from cellformer.data.dataset import GraphSequence, RaggedGraphSequence
 from cellformer.data.files import replace_atomically
-from cellformer.encodings.encode import Encoding, encode
-from cellformer.lifting.lift import Lifting, LiftingLimitError, lift
+from cellformer.data.flat import FlatGraphs
+from cellformer.encodings.encode import Encoding, encode, encode_many
+from cellformer.lifting.lift import CollectiveLifting, Lifting, LiftingLimitError, lift
 
 SHARD_ROWS = 256
 
@@ -24,6 +28,9 @@ class Failure:
     row: int
     reason: str
     over_limit: bool  # the graph is valid, but the lifting gave up
+
+
+Made: TypeAlias = tuple[RaggedComplexes | None, list[Failure]]
 
 
 class PreparationError(ValueError):
@@ -59,6 +66,48 @@ def prepare_shard(
     A row without a valid graph, or over the lifting's limit, is a failure. Raises
     PreparationError at any other error.
     """
+    made: Made | None = None
+    if isinstance(lifting, CollectiveLifting):
+        # One by one it is seen which row is at fault, and the others are kept.
+        with suppress(Exception):
+            made = _together(graphs, start, lifting, encodings)
+    complexes, failures = made or _one_by_one(graphs, start, lifting, encodings)
+    shutil.rmtree(folder, ignore_errors=True)  # of an interrupted attempt
+    count = 0 if complexes is None else len(complexes)
+    if complexes is not None:
+        save_ragged(complexes, folder)
+    record = {
+        "complexes": count,
+        "failures": [[f.row, f.reason, f.over_limit] for f in failures],
+    }
+    with replace_atomically(_record(folder)) as unfinished:
+        unfinished.write_text(json.dumps(record), encoding="utf-8")
+    return Shard(folder, tuple(failures), count)
+
+
+def _together(
+    graphs: GraphSequence, start: int, lifting: CollectiveLifting, encodings: Sequence[Encoding]
+) -> Made:
+    """All rows at once; raises whatever one of them raises."""
+    failures: list[Failure] = []
+    if isinstance(graphs, RaggedGraphSequence):
+        ragged = graphs.ragged()
+    else:
+        valid: list[Graph] = []
+        for index in range(len(graphs)):
+            try:
+                valid.append(graphs.graph(index))
+            except ValueError as error:
+                failures.append(Failure(start + index, str(error), over_limit=False))
+        ragged = FlatGraphs.from_graphs(valid, "graphs").ragged()
+    if not len(ragged):
+        return None, failures
+    return encode_many(lifting.many(ragged), encodings), failures
+
+
+def _one_by_one(
+    graphs: GraphSequence, start: int, lifting: Lifting, encodings: Sequence[Encoding]
+) -> Made:
     complexes: list[CellComplex] = []
     failures: list[Failure] = []
     for index in range(len(graphs)):
@@ -78,16 +127,7 @@ def prepare_shard(
                 f"vertices and {graph.num_edges} edges: {type(error).__name__}: {error}",
                 row,
             ) from error
-    shutil.rmtree(folder, ignore_errors=True)  # of an interrupted attempt
-    if complexes:
-        save_ragged(RaggedComplexes.from_complexes(complexes), folder)
-    record = {
-        "complexes": len(complexes),
-        "failures": [[f.row, f.reason, f.over_limit] for f in failures],
-    }
-    with replace_atomically(_record(folder)) as unfinished:
-        unfinished.write_text(json.dumps(record), encoding="utf-8")
-    return Shard(folder, tuple(failures), len(complexes))
+    return RaggedComplexes.from_complexes(complexes) if complexes else None, failures
 
 
 def finished_shard(folder: Path) -> Shard | None:

@@ -7,13 +7,11 @@ from scipy import sparse
 
 from cellformer.complexes.cell_complex import SHARED_SIGN, CellComplex
 from cellformer.complexes.neighborhoods import Matrix
-from cellformer.encodings.barycentric import (
-    dense_looped_skeleton,
-    looped_skeleton,
-    split_ranks,
-)
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.union import DisjointUnion, reordered
+from cellformer.encodings.barycentric import looped_skeleton
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
-from cellformer.encodings.spectrum import DENSE_CELLS, smallest_eigenvectors
+from cellformer.encodings.spectra import smallest_of_each
 
 
 @dataclass(frozen=True)
@@ -36,20 +34,23 @@ class BSPe:
 
     def __call__(self, cells: CellComplex) -> EncodedRanks:
         """The encoding of a complex."""
-        if sum(cells.num_cells) <= DENSE_CELLS:
-            dense = dense_looped_skeleton(cells)
-            root = np.sqrt(dense.sum(axis=0))
-            dense /= -np.outer(root, root)
-            dense.flat[:: len(dense) + 1] += 1
-            vectors = smallest_eigenvectors(dense, self.size, root)
-        else:
-            skeleton = looped_skeleton(cells)
-            root = np.sqrt(skeleton.sum(axis=0))
-            vectors = smallest_eigenvectors(_normalized(skeleton), self.size, root)
-        return encoded(split_ranks(cells, vectors), self.size, SHARED_SIGN)
+        return self._of(DisjointUnion.of(cells))
+
+    def many(self, complexes: RaggedComplexes) -> EncodedRanks:
+        """The encoding of each complex of a collection."""
+        return self._of(DisjointUnion.of(complexes))
+
+    def _of(self, union: DisjointUnion) -> EncodedRanks:
+        order, offsets = union.by_complex()
+        skeleton = reordered(looped_skeleton(union), order)
+        root = np.sqrt(skeleton.sum(axis=0))
+        vectors = np.empty((len(root), self.size))
+        vectors[order] = smallest_of_each(normalized(skeleton), offsets, root, self.size)
+        return encoded(union.split_ranks(vectors), self.size, SHARED_SIGN)
 
 
-def _normalized(skeleton: Matrix) -> Matrix:
+def normalized(skeleton: Matrix) -> Matrix:
+    """The normalized Laplacian of an adjacency matrix in which every row has an entry."""
     scale = sparse.diags_array(1 / np.sqrt(skeleton.sum(axis=0)))
     laplacian = sparse.eye_array(skeleton.shape[0]) - scale @ skeleton @ scale
     return sparse.csr_array(laplacian)

@@ -1,7 +1,7 @@
 """What a positional encoding is, and how encodings are put on a complex."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -9,6 +9,7 @@ from jaxtyping import Float32, Int8
 from numpy.typing import NDArray
 
 from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN, CellComplex
+from cellformer.complexes.ragged import RaggedComplexes
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,14 @@ class Encoding(Protocol):
         """The encoding of a complex."""
 
 
+@runtime_checkable
+class CollectiveEncoding(Encoding, Protocol):
+    """An encoding that takes many complexes at once, which is faster than one by one."""
+
+    def many(self, complexes: RaggedComplexes) -> EncodedRanks:
+        """The rows of all complexes, each with the bits that it has alone."""
+
+
 def encode(cells: CellComplex, encodings: Sequence[Encoding] | Encoding) -> CellComplex:
     """The complex carrying these encodings, their columns side by side, in place of any it had.
 
@@ -42,14 +51,62 @@ def encode(cells: CellComplex, encodings: Sequence[Encoding] | Encoding) -> Cell
     """
     chosen = encodings if isinstance(encodings, Sequence) else (encodings,)
     results = [encoding(cells) for encoding in chosen]
+    where = f"complex {cells.name!r}" if cells.name else "complex"
     for encoding, result in zip(chosen, results, strict=True):
-        _check(cells, encoding, result)
+        _check(cells.num_cells, encoding, result, where)
+    return cells.with_encodings(*_side_by_side(results, cells.num_cells))
+
+
+def encode_many(
+    complexes: RaggedComplexes, encodings: Sequence[Encoding] | Encoding
+) -> RaggedComplexes:
+    """The collection carrying these encodings: the same as `encode` on each complex.
+
+    Raises ValueError as `encode` does.
+    """
+    chosen = encodings if isinstance(encodings, Sequence) else (encodings,)
+    counts = tuple(len(rank.encodings) for rank in complexes.ranks)
+    results = []
+    for encoding in chosen:
+        if isinstance(encoding, CollectiveEncoding):
+            result = encoding.many(complexes)
+            _check(counts, encoding, result, "a collection of complexes")
+        else:
+            result = _one_by_one(complexes, encoding)
+        results.append(result)
+    encoded_ranks, signs = _side_by_side(results, counts)
+    ranks = [
+        replace(rank, encodings=rows)
+        for rank, rows in zip(complexes.ranks, encoded_ranks, strict=True)
+    ]
+    return replace(complexes, ranks=tuple(ranks), encoding_signs=signs)
+
+
+def _one_by_one(complexes: RaggedComplexes, encoding: Encoding) -> EncodedRanks:
+    results = []
+    for index in range(len(complexes)):
+        cells = complexes[index]
+        result = encoding(cells)
+        _check(cells.num_cells, encoding, result, f"complex {index}")
+        results.append(result)
+        if not np.array_equal(result.signs, results[0].signs):
+            raise ValueError(f"{encoding}: complex {index} has other sign kinds than complex 0")
+    if not results:
+        empty = np.zeros((0, encoding.size), np.float32)
+        return EncodedRanks((empty,) * len(complexes.ranks), np.zeros(encoding.size, np.int8))
+    ranks = zip(*(result.ranks for result in results), strict=True)
+    return EncodedRanks(tuple(np.concatenate(rows) for rows in ranks), results[0].signs)
+
+
+def _side_by_side(
+    results: Sequence[EncodedRanks], counts: Sequence[int]
+) -> tuple[list[NDArray[np.float32]], NDArray[np.int8]]:
+    """The columns of several encodings for these numbers of cells, and their sign kinds."""
     ranks = [
         np.concatenate([np.zeros((count, 0), np.float32), *(r.ranks[rank] for r in results)], 1)
-        for rank, count in enumerate(cells.num_cells)
+        for rank, count in enumerate(counts)
     ]
-    signs = np.concatenate([np.zeros(0, np.int8), *(result.signs for result in results)])
-    return cells.with_encodings(ranks, signs)
+    return ranks, np.concatenate([np.zeros(0, np.int8), *(result.signs for result in results)])
 
 
 def encoded(vectors: Sequence[NDArray[np.float64]], size: int, sign: int) -> EncodedRanks:
@@ -73,10 +130,9 @@ def check_size(size: int) -> None:
         raise ValueError(f"an encoding needs a size of at least 1, got {size}")
 
 
-def _check(cells: CellComplex, encoding: Encoding, result: EncodedRanks) -> None:
-    where = f"complex {cells.name!r}" if cells.name else "complex"
+def _check(counts: Sequence[int], encoding: Encoding, result: EncodedRanks, where: str) -> None:
     shapes = [rows.shape for rows in result.ranks]
-    expected = [(count, encoding.size) for count in cells.num_cells]
+    expected = [(count, encoding.size) for count in counts]
     if shapes != expected:
         raise ValueError(f"{where}: {encoding} returned shapes {shapes}, expected {expected}")
     if result.signs.shape != (encoding.size,) or not set(result.signs.tolist()) <= {

@@ -1,13 +1,17 @@
 """HodgeLapPE: the eigenvectors of the Hodge Laplacians."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
 from cellformer.complexes.cell_complex import RANK_SIGN, CellComplex
 from cellformer.complexes.neighborhoods import hodge_laplacian
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.union import DisjointUnion
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
-from cellformer.encodings.spectrum import DENSE_CELLS, Laplacian, smallest_eigenvectors
+from cellformer.encodings.spectra import laplacian_block, smallest_of_each
+from cellformer.encodings.spectrum import smallest_eigenvectors
 
 
 @dataclass(frozen=True)
@@ -29,24 +33,21 @@ class HodgeLap:
 
     def __call__(self, cells: CellComplex) -> EncodedRanks:
         """The encoding of a complex."""
-        vectors = [
-            smallest_eigenvectors(
-                _laplacian(cells, rank), self.size, np.ones(count) if rank == 0 else None
-            )
-            for rank, count in enumerate(cells.num_cells)
-        ]
+        return self._of(DisjointUnion.of(cells))
+
+    def many(self, complexes: RaggedComplexes) -> EncodedRanks:
+        """The encoding of each complex of a collection."""
+        return self._of(DisjointUnion.of(complexes))
+
+    def _of(self, union: DisjointUnion) -> EncodedRanks:
+        laplacian = hodge_laplacian(union, 0).astype(np.float64)
+        constant = np.ones(union.num_cells[0])
+        vectors = [smallest_of_each(laplacian, union.offsets[0], constant, self.size)]
+        for rank in range(1, union.dim + 1):
+            laplacian, offsets = hodge_laplacian(union, rank), union.offsets[rank].tolist()
+            columns = np.zeros((union.num_cells[rank], self.size))
+            for rows in itertools.starmap(slice, itertools.pairwise(offsets)):
+                found = smallest_eigenvectors(laplacian_block(laplacian, rows), self.size)
+                columns[rows, : found.shape[1]] = found
+            vectors.append(columns)
         return encoded(vectors, self.size, RANK_SIGN)
-
-
-def _laplacian(cells: CellComplex, rank: int) -> Laplacian:
-    count = cells.num_cells[rank]
-    if count > DENSE_CELLS:
-        return hodge_laplacian(cells, rank).astype(np.float64)
-    laplacian = np.zeros((count, count))
-    if rank < cells.dim:
-        cofaces = cells.boundaries[rank].toarray().astype(np.float64)
-        laplacian += cofaces @ cofaces.T
-    if rank:
-        faces = cells.boundaries[rank - 1].toarray().astype(np.float64)
-        laplacian += faces.T @ faces
-    return laplacian

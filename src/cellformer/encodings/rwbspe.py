@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 from cellformer.complexes.cell_complex import NO_SIGN, CellComplex
-from cellformer.encodings.barycentric import (
-    barycentric_walk,
-    dense_looped_skeleton,
-    split_ranks,
-)
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.union import DisjointUnion
+from cellformer.encodings.barycentric import barycentric_walk
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
-from cellformer.encodings.walks import DENSE_WALK_CELLS, return_probabilities
+from cellformer.encodings.walks import return_probabilities
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,12 @@ class RWBSPe:
 
     def __call__(self, cells: CellComplex) -> EncodedRanks:
         """The encoding of a complex."""
-        if sum(cells.num_cells) <= DENSE_WALK_CELLS:
-            dense = dense_looped_skeleton(cells)
-            probabilities = return_probabilities(dense / dense.sum(axis=0), self.size)
-        else:
-            probabilities = return_probabilities(barycentric_walk(cells), self.size)
-        return encoded(split_ranks(cells, probabilities), self.size, NO_SIGN)
+        return self._of(DisjointUnion.of(cells))
+
+    def many(self, complexes: RaggedComplexes) -> EncodedRanks:
+        """The encoding of each complex of a collection."""
+        return self._of(DisjointUnion.of(complexes))
+
+    def _of(self, union: DisjointUnion) -> EncodedRanks:
+        probabilities = return_probabilities(barycentric_walk(union), self.size)
+        return encoded(union.split_ranks(probabilities), self.size, NO_SIGN)

@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cellformer.complexes.cell_complex import NO_SIGN, CellComplex
-from cellformer.complexes.neighborhoods import Matrix, down_adjacency, up_adjacency
+from cellformer.complexes.neighborhoods import Bounded, Matrix, down_adjacency, up_adjacency
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.union import DisjointUnion
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
-from cellformer.encodings.walks import DENSE_WALK_CELLS, return_probabilities
+from cellformer.encodings.walks import return_probabilities
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,21 @@ class RWPe:
 
     def __call__(self, cells: CellComplex) -> EncodedRanks:
         """The encoding of a complex."""
-        walks = (
-            _dense_walk(cells, rank) if count <= DENSE_WALK_CELLS else walk_matrix(cells, rank)
-            for rank, count in enumerate(cells.num_cells)
-        )
-        return encoded([return_probabilities(w, self.size) for w in walks], self.size, NO_SIGN)
+        return self._of(DisjointUnion.of(cells))
+
+    def many(self, complexes: RaggedComplexes) -> EncodedRanks:
+        """The encoding of each complex of a collection."""
+        return self._of(DisjointUnion.of(complexes))
+
+    def _of(self, union: DisjointUnion) -> EncodedRanks:
+        probabilities = [
+            return_probabilities(walk_matrix(union, rank), self.size, offsets)
+            for rank, offsets in enumerate(union.offsets)
+        ]
+        return encoded(probabilities, self.size, NO_SIGN)
 
 
-def walk_matrix(cells: CellComplex, rank: int) -> Matrix:
+def walk_matrix(cells: Bounded, rank: int) -> Matrix:
     """``RW_k``: entry (i, j) is the probability to step from the k-cell j to the k-cell i.
 
     From a cell with upper and lower neighbors the walk goes half by either kind, in proportion to
@@ -49,24 +58,6 @@ def walk_matrix(cells: CellComplex, rank: int) -> Matrix:
     up_steps, down_steps = up @ sparse.diags_array(by_up), down @ sparse.diags_array(by_down)
     walk = sparse.csr_array(up_steps + down_steps + sparse.diags_array(stay))
     walk.eliminate_zeros()
-    return walk
-
-
-def _dense_walk(cells: CellComplex, rank: int) -> NDArray[np.float64]:
-    """The same as an array: several times faster on small complexes."""
-    count = cells.num_cells[rank]
-    up, down = np.zeros((count, count)), np.zeros((count, count))
-    if rank < cells.dim:
-        cofaces = abs(cells.boundaries[rank].toarray()).astype(np.float64)
-        np.matmul(cofaces, cofaces.T, out=up)
-        np.fill_diagonal(up, 0)
-    if rank:
-        faces = abs(cells.boundaries[rank - 1].toarray()).astype(np.float64)
-        np.matmul(faces.T, faces, out=down)
-        np.fill_diagonal(down, 0)
-    by_up, by_down, stay = _shares(up.sum(axis=0), down.sum(axis=0))
-    walk: NDArray[np.float64] = up * by_up + down * by_down
-    walk.flat[:: count + 1] = stay
     return walk
 
 

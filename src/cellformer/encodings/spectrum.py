@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Integer
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
@@ -17,7 +17,10 @@ Laplacian: TypeAlias = NDArray[np.float64] | Matrix
 DENSE_CELLS = 1000
 """Up to this many cells a Laplacian is worth making dense."""
 
-_SAME = 1e-8  # eigenvalues closer than this, relative to the spectral radius, are one
+_WHOLE = 70  # cells
+
+SAME = 1e-8
+"""Eigenvalues closer than this, relative to the spectral radius, are one."""
 
 
 def smallest_eigenvectors(
@@ -38,7 +41,7 @@ def smallest_eigenvectors(
     if trivial is None:
         return _sparse(laplacian, count, None)
     labels = connected_components(laplacian, directed=False)[1]
-    kernel = _kernel(labels, trivial, count)
+    kernel = kernel_basis(labels, trivial, count)
     missing = count - kernel.shape[1]
     if not missing:
         return kernel
@@ -60,14 +63,20 @@ def _dense(
         laplacian = laplacian + np.outer(trivial, trivial) * (2 * radius / (trivial @ trivial))
     wanted = min(count + 1, available)
     values, vectors = _eigh(laplacian, wanted)
-    while wanted < available and values[-1] - values[count - 1] <= _SAME * radius:
+    while len(values) < available and values[-1] - values[count - 1] <= SAME * radius:
         wanted = min(4 * wanted, available)  # the last eigenspace is not complete yet
         values, vectors = _eigh(laplacian, wanted)
-    return settle(values, vectors, _SAME * radius)[:, :count]
+    end = count  # of the last eigenspace
+    while end < min(available, len(values)) and values[end] - values[end - 1] <= SAME * radius:
+        end += 1
+    return settle(values[:end], vectors[:, :end], SAME * radius)[:, :count]
 
 
 def _eigh(matrix: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], ...]:
+    """At least ``count`` eigenvectors: all of a small matrix, as that is faster than a part."""
     try:
+        if len(matrix) <= _WHOLE:
+            return tuple(np.linalg.eigh(matrix))
         values, vectors = linalg.eigh(
             matrix, subset_by_index=[0, count - 1], driver="evr", check_finite=False
         )
@@ -78,13 +87,16 @@ def _eigh(matrix: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64],
 
 def _sparse(laplacian: Matrix, count: int, kernel: Matrix | None) -> NDArray[np.float64]:
     values, vectors, radius = bottom_of_spectrum(laplacian, count, kernel)
-    return settle(values, vectors, _SAME * radius)
+    return settle(values, vectors, SAME * radius)
 
 
-def _kernel(
-    labels: NDArray[np.integer], trivial: NDArray[np.float64], count: int
-) -> NDArray[np.float64]:
-    """A basis of the kernel, orthogonal to the trivial vector; at most ``count`` vectors."""
+def kernel_basis(
+    labels: Integer[np.ndarray, " cell"], trivial: Float64[np.ndarray, " cell"], count: int
+) -> Float64[np.ndarray, "cell vector"]:
+    """A basis of the kernel, orthogonal to the trivial vector; at most ``count`` vectors.
+
+    ``labels`` numbers the connected components, whose restrictions of ``trivial`` span the kernel.
+    """
     squares = trivial**2
     in_component = np.bincount(labels, squares)[labels]
     total = squares.sum()

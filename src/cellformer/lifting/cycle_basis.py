@@ -1,14 +1,17 @@
 """The paper's lifting: a face for every cycle of a cycle basis."""
 
-import itertools
 from dataclasses import dataclass
+from typing import no_type_check
 
-import networkx as nx
 import numpy as np
+from numba import njit
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.lifting.skeleton import attach_cycles
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.ragged_graphs import RaggedGraphs
+from cellformer.lifting.grow import grown
+from cellformer.lifting.skeleton import attach_all_cycles, attach_cycles
 
 
 @dataclass(frozen=True)
@@ -24,12 +27,105 @@ class CycleBasis:
     """
 
     def __call__(self, graph: Graph) -> CellComplex:
-        """Lifts a graph; its vertices, then its edges, enter networkx in the order of numbers."""
-        network: nx.Graph[int] = nx.Graph()
-        network.add_nodes_from(range(graph.num_vertices))
-        network.add_edges_from(graph.edges.tolist())
-        cycles = nx.cycle_basis(network)
-        vertices = np.fromiter(itertools.chain.from_iterable(cycles), np.int64)
-        offsets = np.zeros(len(cycles) + 1, np.int64)
-        np.cumsum([len(cycle) for cycle in cycles], out=offsets[1:])
-        return attach_cycles(graph, vertices, offsets)
+        """Lifts a graph as if its vertices, then its edges, entered networkx in their order."""
+        edges = np.ascontiguousarray(graph.edges)
+        return attach_cycles(graph, *fundamental_cycles(graph.num_vertices, edges))
+
+    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
+        """Lifts each graph of a collection."""
+        return attach_all_cycles(
+            graphs, *_of_each(graphs.vertex_offsets, graphs.edge_offsets, graphs.edges)
+        )
+
+
+@njit(cache=True)
+@no_type_check
+def fundamental_cycles(num_vertices, edges):
+    """The cycles of ``networkx.cycle_basis`` (3.6), in its order: vertices and offsets.
+
+    Source: K. Paton, "An algorithm for finding a fundamental set of cycles of a graph",
+    Communications of the ACM 12 (1969), 514-518, beginning at the last vertex of each component.
+    """
+    starts = np.zeros(num_vertices + 1, np.int64)
+    for low, high in edges:
+        starts[low + 1] += 1
+        starts[high + 1] += 1
+    starts = np.cumsum(starts)
+    neighbors = np.empty(2 * len(edges), np.int64)
+    twin = np.empty(2 * len(edges), np.int64)  # where the same edge stands in the other list
+    fill = starts[:-1].copy()
+    for low, high in edges:
+        i, j = fill[low], fill[high]
+        neighbors[i], neighbors[j], twin[i], twin[j] = high, low, j, i
+        fill[low] += 1
+        fill[high] += 1
+
+    used = np.zeros(2 * len(edges), np.bool_)  # the edge leads to a vertex that came first
+    mark = np.full(num_vertices, -1, np.int64)
+    parent = np.full(num_vertices, -1, np.int64)
+    stack = np.empty(num_vertices, np.int64)
+    vertices = np.empty(64, np.int64)
+    offsets = np.zeros(16, np.int64)
+    size = cells = 0
+    for root in range(num_vertices - 1, -1, -1):
+        if parent[root] >= 0:
+            continue
+        parent[root] = root
+        stack[0] = root
+        height = 1
+        while height:
+            height -= 1
+            z = stack[height]
+            for i in range(starts[z], starts[z + 1]):
+                other = neighbors[i]
+                if parent[other] < 0:
+                    parent[other] = z
+                    used[twin[i]] = True
+                    stack[height] = other
+                    height += 1
+                elif not used[i]:
+                    for j in range(starts[other], starts[other + 1]):
+                        if used[j]:
+                            mark[neighbors[j]] = cells
+                    vertices = grown(vertices, size + 2)
+                    vertices[size] = other
+                    vertices[size + 1] = z
+                    size += 2
+                    p = parent[z]
+                    while mark[p] != cells:
+                        vertices = grown(vertices, size + 2)
+                        vertices[size] = p
+                        size += 1
+                        p = parent[p]
+                    vertices = grown(vertices, size + 1)
+                    vertices[size] = p
+                    size += 1
+                    cells += 1
+                    offsets = grown(offsets, cells + 1)
+                    offsets[cells] = size
+                    used[twin[i]] = True
+    return vertices[:size], offsets[: cells + 1]
+
+
+@njit(cache=True)
+@no_type_check
+def _of_each(vertex_offsets, edge_offsets, edges):
+    """The cycles of each graph: vertices, offsets, and the offsets of each graph's cycles."""
+    count = len(vertex_offsets) - 1
+    vertices = np.empty(64, np.int64)
+    offsets = np.zeros(16, np.int64)
+    of_graph = np.zeros(count + 1, np.int64)
+    size = 0
+    for graph in range(count):
+        found, ends = fundamental_cycles(
+            vertex_offsets[graph + 1] - vertex_offsets[graph],
+            edges[edge_offsets[graph] : edge_offsets[graph + 1]],
+        )
+        cells = of_graph[graph]
+        of_graph[graph + 1] = cells + len(ends) - 1
+        vertices = grown(vertices, size + len(found))
+        offsets = grown(offsets, of_graph[graph + 1] + 1)
+        vertices[size : size + len(found)] = found
+        offsets[cells + 1 : of_graph[graph + 1] + 1] = ends[1:] + size
+        size += len(found)
+    return vertices[:size], offsets[: of_graph[-1] + 1], of_graph

@@ -8,12 +8,14 @@ from numba import njit
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import ranges
+from cellformer.complexes.ragged import RaggedComplexes, ranges
+from cellformer.complexes.ragged_graphs import RaggedGraphs
 from cellformer.lifting.bounded import (
     COMPLETE,
     TOO_MANY_CELLS,
     TOO_MANY_STEPS,
     Indices,
+    fill_all_cycles,
     fill_cycles,
 )
 from cellformer.lifting.grow import grown
@@ -51,14 +53,14 @@ class InducedCycles:
 
     def __call__(self, graph: Graph) -> CellComplex:
         """Lifts a graph; raises `LiftingLimitError` as configured."""
-        return fill_cycles(
-            graph,
-            _chordless_cycles,
-            self.max_length,
-            self.max_cells,
-            self.max_steps,
-            self.over_limit,
-        )
+        return fill_cycles(graph, _chordless_cycles, *self._limits())
+
+    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
+        """Lifts each graph of a collection; raises `LiftingLimitError` as configured."""
+        return fill_all_cycles(graphs, _chordless_cycles, *self._limits())
+
+    def _limits(self) -> tuple[int, int, int, OverLimit]:
+        return self.max_length, self.max_cells, self.max_steps, self.over_limit
 
 
 def _chordless_cycles(

@@ -1,10 +1,12 @@
 """What a lifting is, and what happens at its limits."""
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.ragged_graphs import RaggedGraphs
 
 Lifting: TypeAlias = Callable[[Graph], CellComplex]
 """Any function from a graph to a complex. Those of this package keep the vertices, the edges and
@@ -30,6 +32,17 @@ def lift(graph: Graph, lifting: Lifting) -> CellComplex:
             f"a lifting must return a CellComplex; {lifting!r} returned {type(cells).__name__}"
         )
     return cells
+
+
+@runtime_checkable
+class CollectiveLifting(Protocol):
+    """A lifting that takes many graphs at once, which is faster than one by one."""
+
+    def __call__(self, graph: Graph) -> CellComplex:
+        """The complex of one graph."""
+
+    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
+        """The complexes of all graphs, the same as one by one; raises what a graph alone would."""
 
 
 def describe(graph: Graph) -> str:

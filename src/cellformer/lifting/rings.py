@@ -1,10 +1,13 @@
 """A face for every ring of a molecule: the relevant cycles."""
 
+import sys
 from dataclasses import dataclass
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.lifting.bounded import fill_cycles
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.ragged_graphs import RaggedGraphs
+from cellformer.lifting.bounded import fill_all_cycles, fill_cycles
 from cellformer.lifting.lift import OverLimit, check_limits
 from cellformer.lifting.relevant_cycles import relevant_cycles
 
@@ -47,7 +50,12 @@ class Rings:
 
     def __call__(self, graph: Graph) -> CellComplex:
         """Lifts a graph; raises `LiftingLimitError` as configured."""
-        max_size = graph.num_vertices if self.max_size is None else self.max_size
-        return fill_cycles(
-            graph, relevant_cycles, max_size, self.max_cells, self.max_steps, self.over_limit
-        )
+        return fill_cycles(graph, relevant_cycles, *self._limits())
+
+    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
+        """Lifts each graph of a collection; raises `LiftingLimitError` as configured."""
+        return fill_all_cycles(graphs, relevant_cycles, *self._limits())
+
+    def _limits(self) -> tuple[int, int, int, OverLimit]:
+        max_size = sys.maxsize if self.max_size is None else self.max_size
+        return max_size, self.max_cells, self.max_steps, self.over_limit
