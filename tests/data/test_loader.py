@@ -81,8 +81,8 @@ def test_a_stored_collection_is_reopened_in_another_process(ragged, tmp_path):
     assert not any(isinstance(argument, RaggedComplexes) for argument in arguments)
     again = make(*arguments)
     assert isinstance(again.complexes.ranks[0].faces, np.memmap)
-    assert again.__getitems__([3, 1]).targets.tolist() == [[1.0], [1.0]]
-    assert again[2].num_cells == (4, 4, 1)
+    assert again[[3, 1]].targets.tolist() == [[1.0], [1.0]]
+    assert again[[2]].num_cells == (4, 4, 1)
 
 
 def test_spawned_workers_give_the_same_batches(tmp_path):

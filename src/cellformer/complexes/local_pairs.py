@@ -70,9 +70,7 @@ class LocalPairs:
 
     def cut(
         self, chosen: Sequence[Chosen], complexes: Int64[np.ndarray, " chosen"]
-    ) -> tuple[
-        Int64[Tensor, " row_plus_1"], Int64[Tensor, " pair"], Shaped[Tensor, " pair"]
-    ]:
+    ) -> tuple[Int64[Tensor, " row_plus_1"], Int64[Tensor, " pair"], Shaped[Tensor, " pair"]]:
         """The matrix of the union of some complexes: row offsets, columns and values.
 
         ``chosen`` has their cells of every rank.

@@ -1,6 +1,5 @@
 """A whole collection as tensors on one device, where batches are cut from it."""
 
-import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -61,11 +60,11 @@ class ResidentComplexes:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the tensors take up."""
-        parts = (*self.ranks, *self.faces, *self.neighborhoods.values())
-        tensors = itertools.chain.from_iterable(part.tensors() for part in parts)
-        targets = () if self.targets is None else (self.targets,)
-        return sum(tensor.nbytes for tensor in (*tensors, *targets))
+        """The memory that the tensors take up, apart from the targets."""
+        pairs = (*self.faces, *self.neighborhoods.values())
+        tensors = [tensor for each in self.ranks for tensor in each.tensors()]
+        tensors += [tensor for each in pairs for tensor in each.tensors()]
+        return sum(tensor.nbytes for tensor in tensors)
 
     def to(self, device: torch.device | str) -> "ResidentComplexes":
         """The same on another device."""
