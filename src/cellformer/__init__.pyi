@@ -18,6 +18,7 @@ from .complexes.neighborhoods import (
 )
 from .complexes.ragged import RaggedComplexes
 from .complexes.relabel import flip, permute, permute_graph
+from .complexes.resident import ResidentComplexes
 from .complexes.store import open_ragged, save_ragged
 from .data.dataset import GraphSet, Task
 from .data.flat import in_memory
@@ -57,6 +58,7 @@ from .model.plan import (
     pairwise_mixed,
     pairwise_sparse,
 )
+from .model.residence import resident_for
 from .model.transformer import CellularTransformer
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.evaluate import evaluate
@@ -94,6 +96,7 @@ __all__ = [
     "RWBSPe",
     "RWPe",
     "RaggedComplexes",
+    "ResidentComplexes",
     "Rings",
     "RunConfig",
     "Skeleton",
@@ -142,6 +145,7 @@ __all__ = [
     "random_split",
     "read_mesh",
     "read_npz",
+    "resident_for",
     "resume",
     "save_picture",
     "save_ragged",
