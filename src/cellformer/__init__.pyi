@@ -19,6 +19,7 @@ from .complexes.neighborhoods import (
 from .complexes.ragged import RaggedComplexes
 from .complexes.ragged_graphs import RaggedGraphs
 from .complexes.relabel import flip, permute, permute_graph
+from .complexes.resident import ResidentComplexes
 from .complexes.store import open_ragged, save_ragged
 from .complexes.union import DisjointUnion
 from .data.dataset import GraphSet, Task
@@ -59,6 +60,7 @@ from .model.plan import (
     pairwise_mixed,
     pairwise_sparse,
 )
+from .model.residence import resident_for
 from .model.transformer import CellularTransformer
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.evaluate import evaluate
@@ -100,6 +102,7 @@ __all__ = [
     "RWPe",
     "RaggedComplexes",
     "RaggedGraphs",
+    "ResidentComplexes",
     "Rings",
     "RunConfig",
     "Skeleton",
@@ -149,6 +152,7 @@ __all__ = [
     "random_split",
     "read_mesh",
     "read_npz",
+    "resident_for",
     "resume",
     "save_picture",
     "save_ragged",

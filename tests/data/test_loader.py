@@ -9,6 +9,7 @@ import torch
 from cellformer.complexes.batch import CellBatch
 from cellformer.complexes.examples import cycle, path, vertex
 from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.resident import ResidentComplexes
 from cellformer.complexes.store import open_ragged, save_ragged
 from cellformer.data.loader import ComplexDataset, batches
 
@@ -40,6 +41,27 @@ def test_a_batch_is_the_union_of_its_complexes(ragged):
     assert batch.num_cells == expected.num_cells == (12, 11, 2)
     for rank in (1, 2):
         assert (batch.boundary(rank) != expected.boundary(rank)).nnz == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_cells": 20}, {"batch_size": 2, "bucket": True}])
+def test_resident_complexes_give_the_same_batches(ragged, options):
+    chosen = np.array([5, 0, 3, 6, 2, 1])
+    resident = ResidentComplexes.of(ragged, {})
+    options = {"batch_size": 3, "shuffle": True, **options}
+    for mine, theirs in zip(
+        batches(resident, chosen, **options), batches(ragged, chosen, **options), strict=True
+    ):
+        assert mine.num_cells == theirs.num_cells
+        assert torch.equal(mine.targets, theirs.targets)
+        for rank in (1, 2):
+            assert (mine.boundary(rank) != theirs.boundary(rank)).nnz == 0
+    with pytest.raises(ValueError, match="set workers to 0"):
+        batches(resident, chosen, 3, shuffle=False, workers=1)
+
+
+def test_a_budget_counts_the_cells_of_all_ranks(ragged):
+    loader = batches(ragged, np.array([1, 2, 3, 5]), 9, shuffle=False, batch_cells=20)
+    assert [sum(batch.num_cells) for batch in loader] == [5 + 9, 11, 13]
 
 
 def test_the_order_depends_on_seed_and_epoch_alone(ragged):
@@ -81,8 +103,8 @@ def test_a_stored_collection_is_reopened_in_another_process(ragged, tmp_path):
     assert not any(isinstance(argument, RaggedComplexes) for argument in arguments)
     again = make(*arguments)
     assert isinstance(again.complexes.ranks[0].faces, np.memmap)
-    assert again.__getitems__([3, 1]).targets.tolist() == [[1.0], [1.0]]
-    assert again[2].num_cells == (4, 4, 1)
+    assert again[[3, 1]].targets.tolist() == [[1.0], [1.0]]
+    assert again[[2]].num_cells == (4, 4, 1)
 
 
 def test_spawned_workers_give_the_same_batches(tmp_path):

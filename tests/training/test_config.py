@@ -1,7 +1,7 @@
 import json
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -14,6 +14,15 @@ def test_a_written_configuration_reads_back_equal(tiny, tmp_path):
     assert RunConfig.from_json(path) == tiny
 
 
+@pytest.mark.parametrize("value", ["auto", True, False])
+def test_a_choice_that_is_a_truth_value_or_a_word_keeps_its_type(value, tiny, tmp_path):
+    chosen = replace(tiny, training=replace(tiny.training, resident=value))
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(asdict(chosen)))
+    assert RunConfig.from_json(path).training.resident is value or value == "auto"
+    assert RunConfig.from_json(path) == chosen
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -23,6 +32,7 @@ def test_a_written_configuration_reads_back_equal(tiny, tmp_path):
         ({"model": {"width": "wide"}}, "width"),
         ({"model": {"width": 30, "heads": 4}}, "width"),
         ({"training": {"epochs": 0}}, "epochs must be at least 1"),
+        ({"training": {"resident": "sometimes"}}, "resident"),
         ([], "must be a mapping"),
     ],
 )
@@ -51,6 +61,12 @@ def test_a_file_that_is_not_json_is_named(tmp_path):
         (lambda: OptimizerConfig(peak_rate=0.0), "peak_rate"),
         (lambda: TrainingConfig(patience=0), "patience"),
         (lambda: TrainingConfig(batch_size=0), "batch_size"),
+        (lambda: TrainingConfig(batch_cells=0), "batch_cells"),
+        (lambda: TrainingConfig(resident=True, loader_workers=1), "loader_workers"),
+        (
+            lambda: RunConfig(attention="pairwise-mixed", training=TrainingConfig(compile=True)),
+            "dense attention of pairwise-mixed",
+        ),
     ],
 )
 def test_values_out_of_range_are_refused_by_name(make, message):

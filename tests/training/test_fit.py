@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ import torch
 from safetensors.torch import load_file
 
 from cellformer.complexes.batch import collate
+from cellformer.complexes.examples import cycle
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.data.loader import batches
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.lift import lift
@@ -22,7 +26,7 @@ from cellformer.model.config import ModelConfig
 from cellformer.model.plan import general_sparse, pairwise_mixed
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import RunConfig
-from cellformer.training.fit import resume, train
+from cellformer.training.fit import Loaders, resume, train
 from cellformer.training.run_folder import RunFolder
 from cellformer.training.schedule import warmup_cosine
 from tiny import SMILES, with_training, write_molecules
@@ -67,6 +71,36 @@ def test_a_run_that_was_killed_within_its_first_epoch_starts_again(tiny, tmp_pat
     resume(tmp_path / "killed")
     assert equal_bits(weights(tmp_path / "whole"), weights(tmp_path / "killed"))
     assert curve(tmp_path / "whole") == curve(tmp_path / "killed")
+
+
+@pytest.mark.parametrize("attention", ["general-sparse", "pairwise-mixed"])
+def test_complexes_on_the_device_give_the_same_bits(attention, tiny, tmp_path):
+    tiny = replace(with_training(tiny, epochs=2), attention=attention)
+    for resident in (True, False):
+        train(with_training(tiny, resident=resident), tmp_path / str(resident))
+    assert equal_bits(weights(tmp_path / "True"), weights(tmp_path / "False"))
+    assert curve(tmp_path / "True") == curve(tmp_path / "False")
+
+
+def test_batches_of_a_budget_and_of_like_size_resume_to_the_same_bits(tiny, tmp_path):
+    tiny = with_training(tiny, batch_size=16, batch_cells=60, bucket=True, epochs=3)
+    train(tiny, tmp_path / "whole")
+    train(tiny, tmp_path / "halves", stop_after=2)
+    (tmp_path / "halves" / "summary.json").unlink()
+    resume(tmp_path / "halves")
+    assert equal_bits(weights(tmp_path / "whole"), weights(tmp_path / "halves"))
+    steps = [int(row["step"]) for row in curve(tmp_path / "whole")]
+    assert steps == [steps[0] * number for number in (1, 2, 3)]
+    assert steps[0] > 2
+
+
+def test_the_order_knows_the_epoch_before_a_worker_asks_for_a_batch():
+    ragged = RaggedComplexes.from_complexes([cycle(3), cycle(4)])
+    made = [batches(ragged, np.arange(2), 1, shuffle=shuffle) for shuffle in (True, False)]
+    loaders = Loaders(*made)
+    loaders.trainer = SimpleNamespace(current_epoch=5)
+    assert loaders.train_dataloader().sampler.epoch == 5
+    assert loaders.val_dataloader() is made[1]
 
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(tiny, tmp_path):

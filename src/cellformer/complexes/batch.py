@@ -1,12 +1,14 @@
 """Complexes side by side as one complex of torch tensors."""
 
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int8, Int64
+from jaxtyping import Float, Float32, Int8, Int32, Int64
 from scipy import sparse
 from torch import Tensor
 
@@ -17,6 +19,22 @@ from cellformer.complexes.ragged import RaggedComplexes, RaggedRank
 
 
 @dataclass(frozen=True, eq=False)
+class Faces:
+    """A boundary matrix as tensors: cell c has the faces ``faces[offsets[c]:offsets[c + 1]]``."""
+
+    offsets: Int64[Tensor, " cell_plus_1"]
+    faces: Int32[Tensor, " face"]  # cells of the rank below
+    signs: Int8[Tensor, " face"]  # their incidence numbers
+
+    def matrix(self, cells_below: int) -> Boundary:
+        """The same as a scipy matrix, on the CPU."""
+        signs, faces, offsets = (
+            tensor.cpu().numpy() for tensor in (self.signs, self.faces, self.offsets.int())
+        )
+        return sparse.csc_array((signs, faces, offsets), shape=(cells_below, len(offsets) - 1))
+
+
+@dataclass(frozen=True, eq=False)
 class CellBatch:
     """The disjoint union of some complexes: rank after rank, in each rank complex after complex.
 
@@ -24,7 +42,7 @@ class CellBatch:
     """
 
     offsets: tuple[Int64[Tensor, " complex_plus_1"], ...]  # one per rank
-    boundaries: tuple[Boundary, ...]  # B_1 ... B_n of the union, on the CPU
+    faces: tuple[Faces, ...]  # B_1 ... B_n of the union, where they were put together
     discrete: tuple[Int64[Tensor, "_ _"], ...]  # one per rank, (cells_k, discrete_k)
     continuous: tuple[Float[Tensor, "_ _"], ...]  # one per rank, (cells_k, continuous_k)
     encodings: tuple[Float[Tensor, "_ encoding"], ...]  # one per rank, (cells_k, encoding)
@@ -40,7 +58,7 @@ class CellBatch:
     @property
     def dim(self) -> int:
         """The highest rank of any complex."""
-        return len(self.boundaries)
+        return len(self.faces)
 
     @property
     def num_cells(self) -> tuple[int, ...]:
@@ -51,6 +69,13 @@ class CellBatch:
     def device(self) -> torch.device:
         """Where the tensors lie."""
         return self.encoding_signs.device
+
+    @cached_property
+    def boundaries(self) -> tuple[Boundary, ...]:
+        """``B_1 ... B_n`` of the union, on the CPU."""
+        return tuple(
+            faces.matrix(below) for faces, below in zip(self.faces, self.num_cells, strict=False)
+        )
 
     def boundary(self, rank: int) -> Boundary:
         """``B_rank`` of the union, without entries outside 1 ... dim."""
@@ -76,8 +101,18 @@ class CellBatch:
             self._neighborhoods[key] = Neighborhood.from_matrix(make(self)).to(self.device)
         return self._neighborhoods[key]
 
+    @property
+    def neighborhoods(self) -> Mapping[Hashable, Neighborhood]:
+        """The neighborhoods made so far, by their keys."""
+        return MappingProxyType(self._neighborhoods)
+
     def to(self, device: torch.device | str) -> "CellBatch":
-        """The same batch on another device."""
+        """The same batch on another device.
+
+        The faces stay, because neighborhoods are made from them on the CPU.
+        """
+        if torch.device(device) == self.device:
+            return self
         return replace(
             self,
             offsets=tuple(t.to(device) for t in self.offsets),
@@ -95,7 +130,7 @@ class CellBatch:
         ranks = ragged.ranks
         return cls(
             tuple(torch.from_numpy(np.array(rank.offsets)) for rank in ranks),
-            tuple(_union(below, above) for below, above in itertools.pairwise(ranks)),
+            tuple(_faces(below, above) for below, above in itertools.pairwise(ranks)),
             tuple(torch.from_numpy(rank.discrete.astype(np.int64)) for rank in ranks),
             tuple(torch.from_numpy(np.array(rank.continuous)) for rank in ranks),
             tuple(torch.from_numpy(np.array(rank.encodings)) for rank in ranks),
@@ -109,11 +144,12 @@ def collate(complexes: Sequence[CellComplex]) -> CellBatch:
     return CellBatch.from_ragged(RaggedComplexes.from_complexes(complexes))
 
 
-def _union(below: RaggedRank, above: RaggedRank) -> Boundary:
+def _faces(below: RaggedRank, above: RaggedRank) -> Faces:
     """The block-diagonal boundary from the cells of one rank to the rank below."""
     faces_per_complex = np.diff(above.face_offsets[above.offsets])
     shift = np.repeat(below.offsets[:-1], faces_per_complex)
-    return sparse.csc_array(
-        (above.signs, (above.faces + shift).astype(np.int32), above.face_offsets.astype(np.int32)),
-        shape=(len(below.encodings), len(above.encodings)),
+    return Faces(
+        torch.from_numpy(np.array(above.face_offsets)),
+        torch.from_numpy((above.faces + shift).astype(np.int32)),
+        torch.from_numpy(np.array(above.signs)),
     )

@@ -1,44 +1,19 @@
-"""Batches of prepared complexes, in an order that depends only on the seed and the epoch."""
+"""Loaders of batches of prepared complexes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float32, Int64
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Dataset
 
 from cellformer.complexes.batch import CellBatch
 from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.resident import ResidentComplexes
 from cellformer.complexes.store import folder_of, open_ragged
-
-
-class EpochSampler(Sampler[int]):
-    """The numbers 0 ... count - 1, shuffled anew in each epoch or in their order.
-
-    The order is a function of (seed, epoch) alone, so a resumed training sees the batches that
-    an uninterrupted one sees. Lightning calls `set_epoch`; in a loop of your own, call it too.
-    """
-
-    def __init__(self, count: int, shuffle: bool, seed: int):
-        self.count = count
-        self.shuffle = shuffle
-        self.seed = seed
-        self.epoch = 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Chooses the order of the next iteration."""
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __iter__(self) -> Iterator[int]:
-        if not self.shuffle:
-            return iter(range(self.count))
-        order = np.random.default_rng((self.seed, self.epoch)).permutation(self.count)
-        return iter(order.tolist())
+from cellformer.data.epochs import EpochBatches
 
 
 class ComplexDataset(Dataset[CellBatch]):
@@ -54,10 +29,7 @@ class ComplexDataset(Dataset[CellBatch]):
     def __len__(self) -> int:
         return len(self.indices)
 
-    def __getitem__(self, number: int) -> CellBatch:
-        return self.__getitems__([number])
-
-    def __getitems__(self, numbers: Sequence[int]) -> CellBatch:
+    def __getitem__(self, numbers: Sequence[int]) -> CellBatch:
         """One batch of these complexes, in this order."""
         chosen = self.indices[np.asarray(numbers, np.int64)]
         return CellBatch.from_ragged(self.complexes.take(chosen))
@@ -70,28 +42,58 @@ class ComplexDataset(Dataset[CellBatch]):
         return _reopen, (folder, None if targets is None else np.array(targets), self.indices)
 
 
+class ResidentDataset(Dataset[CellBatch]):
+    """Some complexes of a collection on a device, put together there a batch at a time."""
+
+    def __init__(self, complexes: ResidentComplexes, indices: Int64[np.ndarray, " chosen"]):
+        self.complexes = complexes
+        self.indices = indices
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, numbers: Sequence[int]) -> CellBatch:
+        """One batch of these complexes, in this order."""
+        return self.complexes.batch(self.indices[np.asarray(numbers, np.int64)])
+
+
 def batches(
-    complexes: RaggedComplexes,
+    complexes: RaggedComplexes | ResidentComplexes,
     indices: Int64[np.ndarray, " chosen"],
     batch_size: int,
     shuffle: bool,
     seed: int = 0,
     workers: int = 0,
+    *,
+    batch_cells: int | None = None,
+    bucket: bool = False,
 ) -> DataLoader[CellBatch]:
-    """A loader of `CellBatch`, each of the chosen complexes once an epoch, the last one smaller.
+    """A loader of `CellBatch`, each of the chosen complexes once an epoch.
 
-    Its ``sampler`` is an `EpochSampler`. With ``workers`` > 0 batches are made by spawned
-    processes; making one takes little time, so 0 is right unless the model is very small. Raises
-    ValueError if the batch size is not positive, IndexError if a complex does not exist.
+    Its ``sampler`` is an `EpochBatches`, which says what ``batch_size``, ``batch_cells`` and
+    ``bucket`` mean. With ``workers`` > 0 batches are made by spawned processes; making one takes
+    little time, so 0 is right unless the model is very small.
+
+    Raises ValueError if a limit is not positive, if bucketing is asked for without shuffling, or
+    workers for resident complexes; IndexError if a complex does not exist.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     if len(indices) and not (indices.min() >= 0 and indices.max() < len(complexes)):
         raise IndexError(f"indices reach outside the {len(complexes)} complexes")
+    dataset: ComplexDataset | ResidentDataset
+    match complexes:
+        case RaggedComplexes():
+            dataset = ComplexDataset(complexes, indices)
+        case ResidentComplexes():
+            if workers:
+                raise ValueError(
+                    "resident complexes are not sent to other processes; set workers to 0"
+                )
+            dataset = ResidentDataset(complexes, indices)
+    cells = complexes.num_cells[indices].sum(axis=1)
     return DataLoader(
-        ComplexDataset(complexes, indices),
-        batch_size=batch_size,
-        sampler=EpochSampler(len(indices), shuffle, seed),
+        dataset,
+        batch_size=None,  # the sampler gives the numbers of a whole batch
+        sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket),
         num_workers=workers,
         collate_fn=_unchanged,
         multiprocessing_context="spawn" if workers else None,
@@ -101,7 +103,7 @@ def batches(
 
 
 def _unchanged(batch: Any) -> Any:
-    return batch  # `__getitems__` has made a batch already
+    return batch  # torch would convert what it knows
 
 
 def _reopen(

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.neighborhood import Neighborhood
 from cellformer.complexes.neighborhoods import containment
 from cellformer.model.signs import with_random_signs
 
@@ -139,6 +140,17 @@ class CellEmbedding(nn.Module):
             for position, signal, rows in zip(self.positions, signals, encodings, strict=False)
         ]
 
+    def ranks_from_vertices(self, batch: CellBatch) -> list[int]:
+        """The ranks whose cells start from their vertices' vectors: all but edges with features."""
+        edges = "1" in self.features and batch.dim > 0 and batch.num_cells[1] > 0
+        return list(range(2 if edges else 1, batch.dim + 1))
+
+    def corners(self, batch: CellBatch, rank: int) -> Neighborhood:
+        """The vertices of every cell of a rank."""
+        return batch.neighborhood(
+            ("vertices of", rank), lambda cells: containment(cells, 0, rank).T.tocsr()
+        )
+
     def _vertices(self, batch: CellBatch) -> Float[Tensor, "vertex width"]:
         if self.constant is not None:
             return self.constant.expand(batch.num_cells[0], -1)
@@ -149,11 +161,9 @@ class CellEmbedding(nn.Module):
     ) -> Float[Tensor, "cell signal"]:
         """The signals of the cells of rank 1 or more."""
         own = str(rank) in self.features and batch.num_cells[rank] > 0
-        if rank == 1 and own:
-            return self._own(batch, 1)
-        corners = batch.neighborhood(
-            ("vertices of", rank), lambda cells: containment(cells, 0, rank).T.tocsr()
-        )
+        if rank not in self.ranks_from_vertices(batch):
+            return self._own(batch, rank)
+        corners = self.corners(batch, rank)
         corner_vectors = gather_rows(vertices, corners.senders)
         if rank == 1 and self.concat_edges:
             # Every edge has two corners, and the lower number comes first.

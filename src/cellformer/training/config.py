@@ -92,7 +92,11 @@ class TrainingConfig:
     max_steps: int | None = None
     """Steps after which training ends even if epochs are left; shortens the schedule."""
     batch_size: int = 64
-    """Complexes per step."""
+    """Complexes per step; the most, where batch_cells is given."""
+    batch_cells: int | None = None
+    """Most cells per step, all ranks together; a complex with more is a step of its own."""
+    bucket: bool = False
+    """Whether the complexes of a step are of like size; steps still come in random order."""
     loss: Literal["auto", "l1", "mse", "huber"] = "auto"
     """auto: l1 for regression, cross-entropy for classes; the others are for regression."""
     standardize: bool = True
@@ -105,18 +109,26 @@ class TrainingConfig:
     """Processes that assemble batches; 0 assembles them in this one."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where the model runs."""
+    resident: bool | Literal["auto"] = "auto"
+    """Whether all complexes are kept on the device, and batches put together there; auto: on a
+    GPU, where they take up at most a quarter of its free memory and loader_workers is 0."""
     precision: Literal["32", "bf16-mixed"] = "32"
     """Numbers used in training; predictions are always made in 32 bits."""
     keep_memory: bool = True
     """On a CPU, whether memory that a step frees is kept for the next one: up to twice as fast for
     large batches, for up to twice the memory."""
+    compile: bool = False
+    """Whether layers are compiled by torch.compile; needs a C++ compiler, and an attention that
+    is sparse everywhere. It takes a minute and was of no use on a CPU."""
     deterministic: bool = True
     """Same seed, same bits; on a GPU this refuses operations that are not reproducible."""
 
     def __post_init__(self) -> None:
         _at_least(1, epochs=self.epochs, batch_size=self.batch_size)
         _at_least(0, loader_workers=self.loader_workers)
-        for name in ("max_steps", "patience"):
+        if self.resident is True and self.loader_workers:
+            raise ValueError("training.resident leaves nothing to do for training.loader_workers")
+        for name in ("max_steps", "patience", "batch_cells"):
             value = getattr(self, name)
             if value is not None:
                 _at_least(1, **{name: value})
@@ -136,6 +148,13 @@ class RunConfig:
     """The optimizer."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """The loop."""
+
+    def __post_init__(self) -> None:
+        if self.training.compile and self.attention not in ("general-sparse", "pairwise-sparse"):
+            raise ValueError(
+                f"training.compile does not work with the dense attention of {self.attention}; "
+                "leave it off, or choose general-sparse or pairwise-sparse"
+            )
 
     @classmethod
     def from_json(cls, path: Path) -> "RunConfig":

@@ -12,19 +12,24 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities.exceptions import SIGTERMException
+from torch.utils.data import DataLoader
 
+from cellformer.complexes.batch import CellBatch
+from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
 from cellformer.training.checkpoints import Checkpoints
+from cellformer.training.compiling import compile_layers
 from cellformer.training.config import RunConfig
 from cellformer.training.display import display
 from cellformer.training.materials import Materials, gather
 from cellformer.training.memory import keep_freed_memory
 from cellformer.training.metrics import higher_is_better
 from cellformer.training.module import CellularModule
+from cellformer.training.placement import placed
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder
 from cellformer.training.summary import write_summary
-from cellformer.training.trainer import quiet_lightning, trainer_options
+from cellformer.training.trainer import device_of, quiet_lightning, trainer_options
 
 logger = logging.getLogger(__name__)
 
@@ -80,21 +85,27 @@ def _run(
 ) -> dict[str, Any]:
     began = time.monotonic()
     chosen = config.training
+    torch.manual_seed(chosen.seed)
+    model = recipe.build()
+    complexes = placed(materials.complexes, model, chosen)
     loaders = {
         part: batches(
-            materials.complexes,
+            complexes,
             materials.split[part],
             chosen.batch_size,
             shuffle=part == "train",
             seed=chosen.seed,
             workers=chosen.loader_workers,
+            batch_cells=chosen.batch_cells,
+            bucket=chosen.bucket and part == "train",
         )
         for part in ("train", "val")
     }
     total_steps = min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
-    torch.manual_seed(chosen.seed)
+    if chosen.compile:
+        compile_layers(model, device_of(chosen))
     module = CellularModule(
-        recipe.build(),
+        model,
         recipe.task,
         recipe.scaling,
         chosen.loss,
@@ -131,8 +142,7 @@ def _run(
         try:
             trainer.fit(
                 module,
-                loaders["train"],
-                loaders["val"],
+                datamodule=Loaders(loaders["train"], loaders["val"]),
                 ckpt_path=folder.resume if folder.resume.exists() else None,
                 weights_only=True,
             )
@@ -143,6 +153,29 @@ def _run(
     return write_summary(
         config, folder, materials, recipe, checkpoints, seconds=time.monotonic() - began
     )
+
+
+class Loaders(pl.LightningDataModule):
+    """Tells the order of batches which epoch it is before a worker can ask for one.
+
+    Lightning does so itself, but after workers have begun with the first batches.
+    """
+
+    def __init__(self, train: DataLoader[CellBatch], val: DataLoader[CellBatch]):
+        super().__init__()
+        self.train = train
+        self.val = val
+
+    def train_dataloader(self) -> DataLoader[CellBatch]:
+        """The loader, at the epoch where training begins or goes on."""
+        assert isinstance(self.train.sampler, EpochBatches)
+        assert self.trainer is not None
+        self.train.sampler.set_epoch(self.trainer.current_epoch)
+        return self.train
+
+    def val_dataloader(self) -> DataLoader[CellBatch]:
+        """The loader."""
+        return self.val
 
 
 class StopAtStep(pl.Callback):

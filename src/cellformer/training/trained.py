@@ -94,6 +94,7 @@ def outputs_of(
         shuffle=False,
         seed=config.training.seed,
         workers=config.training.loader_workers,
+        batch_cells=config.training.batch_cells,
     )
     with quiet_lightning():
         trainer = pl.Trainer(

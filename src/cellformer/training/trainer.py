@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -17,7 +17,7 @@ def trainer_options(config: TrainingConfig) -> dict[str, Any]:
 
     On a CPU all operations used here are reproducible anyway, and being strict would cost time.
     """
-    strict = config.deterministic and config.device != "cpu" and torch.cuda.is_available()
+    strict = config.deterministic and device_of(config) == "cuda"
     return {
         "accelerator": config.device,
         "devices": 1,
@@ -25,6 +25,11 @@ def trainer_options(config: TrainingConfig) -> dict[str, Any]:
         "enable_model_summary": False,
         "enable_progress_bar": sys.stderr.isatty(),
     }
+
+
+def device_of(config: TrainingConfig) -> Literal["cpu", "cuda"]:
+    """Where the model runs; "cpu" also for other accelerators, which have no kernels of ours."""
+    return "cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu"
 
 
 @contextmanager
@@ -41,6 +46,7 @@ def quiet_lightning() -> Iterator[None]:
             ".*GPU available but not used.*",
             ".*The number of training batches.*",
             ".*Trying to infer the `batch_size`.*",
+            ".*overridden `transfer_batch_to_device`.*",
             ".*Checkpoint directory.*exists and is not empty.*",
         ):
             warnings.filterwarnings("ignore", advice)
