@@ -3,8 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellformer.complexes.examples import grid
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwpe import RWPe, _dense_walk, walk_matrix
+from cellformer.encodings.walks import DENSE_WALK_CELLS
 
 
 def case_formula(cells, rank):
@@ -86,3 +88,13 @@ def test_steps_are_weighted_by_the_number_of_shared_cells(make):
     )
     # Two 2-cells with three edges in common: one step there, the next one back.
     assert encode(make("pillow"), RWPe(4)).encodings[2].tolist() == [[0, 1, 0, 1]] * 2
+
+
+def test_a_complex_too_large_to_be_dense_matches_dense_powers():
+    cells = grid(13, 14)
+    for rank, rows in enumerate(encode(cells, RWPe(8)).encodings):
+        walk = _dense_walk(cells, rank)
+        powers = [np.linalg.matrix_power(walk, step) for step in range(1, 9)]
+        expected = np.stack([np.diag(power) for power in powers], axis=1)
+        np.testing.assert_allclose(rows, expected, atol=1e-6)
+    assert cells.num_cells[1] > DENSE_WALK_CELLS

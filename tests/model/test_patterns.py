@@ -4,10 +4,12 @@ from scipy import sparse
 
 import cellformer as cf
 from cellformer.attention.dense_blocks import DenseBlocks
+from cellformer.complexes.examples import edgeless
 from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.model.dense_memory import DenseMemoryError, free_memory
 from cellformer.model.diagram import Arrow, TensorDiagram
 from cellformer.model.patterns import patterns
-from cellformer.model.plan import General, Pairwise, general_dense, pairwise_mixed
+from cellformer.model.plan import General, Pairwise, general_dense, general_sparse, pairwise_mixed
 
 
 def test_arrows_of_ranks_that_the_batch_lacks_have_no_pattern(path):
@@ -49,3 +51,15 @@ def test_a_function_that_joins_two_complexes_is_an_error(ring, general):
     plan = General(diagram, dense=False) if general else Pairwise(diagram)
     with pytest.raises(ValueError, match="complex 0 to one of complex 1"):
         patterns(cf.collate([ring(4), ring(3)]), plan, False)
+
+
+@pytest.mark.parametrize("plan", [general_dense(), pairwise_mixed()])
+def test_dense_attention_over_a_huge_complex_is_refused_before_memory_fills(plan):
+    batch = cf.collate([edgeless(2), edgeless(3_000_000)])  # 36 TB for N alone
+    with pytest.raises(DenseMemoryError, match=r"complex 1 of the batch .* use sparse attention"):
+        patterns(batch, plan, False)
+    assert isinstance(patterns(batch, general_sparse(), False)[0], Neighborhood)
+
+
+def test_memory_is_free_but_not_without_end():
+    assert 0 < free_memory() < 2**50

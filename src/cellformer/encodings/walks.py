@@ -26,8 +26,11 @@ def return_probabilities(
     if isinstance(walk, np.ndarray):
         return _dense(walk, steps)
     backward = walk.T.tocsr()
-    blocks = [_sparse(walk, backward, rows, steps) for rows in _row_blocks(walk, (steps + 1) // 2)]
-    return np.concatenate([np.zeros((0, steps)), *blocks])
+    probabilities = np.empty((walk.shape[0], steps))
+    probabilities[:, 0] = walk.diagonal()
+    for rows in _row_blocks(walk, (steps + 1) // 2):
+        _fill_rows(probabilities[rows], walk, walk[rows], backward, backward[rows])
+    return probabilities
 
 
 def _dense(walk: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
@@ -43,10 +46,11 @@ def _dense(walk: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
     return probabilities
 
 
-def _sparse(walk: Matrix, backward: Matrix, rows: slice, steps: int) -> NDArray[np.float64]:
-    away, home = walk[rows], backward[rows]  # rows of a power, and columns of it as rows
-    probabilities = np.empty((away.shape[0], steps))
-    probabilities[:, 0] = walk.diagonal()[rows]
+def _fill_rows(
+    probabilities: NDArray[np.float64], walk: Matrix, away: Matrix, backward: Matrix, home: Matrix
+) -> None:
+    """The columns from the second on, of some cells: their rows of a power, and its columns."""
+    steps = probabilities.shape[1]
     for step in range(2, steps + 1, 2):
         probabilities[:, step - 1] = away.multiply(home).sum(axis=1)
         if step < steps:
@@ -54,7 +58,6 @@ def _sparse(walk: Matrix, backward: Matrix, rows: slice, steps: int) -> NDArray[
             probabilities[:, step] = away.multiply(home).sum(axis=1)
             if step + 1 < steps:
                 away = away @ walk
-    return probabilities
 
 
 def _row_blocks(walk: Matrix, power: int) -> list[slice]:

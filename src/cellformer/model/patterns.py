@@ -11,27 +11,32 @@ from cellformer.attention.operator import Pattern
 from cellformer.complexes.batch import CellBatch
 from cellformer.complexes.neighborhood import Neighborhood
 from cellformer.complexes.neighborhoods import Bounded, Matrix
+from cellformer.model.dense_memory import check_dense_memory
 from cellformer.model.diagram import Arrow, TensorDiagram
 from cellformer.model.plan import AttentionPlan, General, Pairwise
 
 
-def patterns(batch: CellBatch, plan: AttentionPlan, binary: bool) -> tuple[Pattern | None, ...]:
+def patterns(
+    batch: CellBatch, plan: AttentionPlan, binary: bool, heads: int = 1
+) -> tuple[Pattern | None, ...]:
     """One pattern per arrow of a pairwise plan, exactly one for a general plan.
 
     An arrow of a rank that the batch lacks has none. ``binary`` replaces counts by 1. The sparse
-    matrices are kept with the batch.
+    matrices are kept with the batch. Raises `DenseMemoryError` where N and the scores of
+    ``heads`` heads do not fit into memory for dense attention.
     """
     complexes = tuple(batch.complex_of(rank) for rank in range(batch.dim + 1))
     match plan:
         case Pairwise(diagram):
             return tuple(
-                _arrow_pattern(batch, arrow, complexes, binary)
+                _arrow_pattern(batch, arrow, complexes, binary, heads)
                 if max(arrow.sender, arrow.receiver) <= batch.dim
                 else None
                 for arrow in diagram.arrows
             )
         case General(diagram, dense):
-            return (_general_pattern(batch, diagram, dense, torch.cat(complexes), binary),)
+            cells = torch.cat(complexes)
+            return (_general_pattern(batch, diagram, dense, cells, binary, heads),)
 
 
 def _arrow_pattern(
@@ -39,12 +44,15 @@ def _arrow_pattern(
     arrow: Arrow,
     complexes: tuple[Int64[Tensor, " _"], ...],
     binary: bool,
+    heads: int,
 ) -> Pattern:
     receivers, senders = complexes[arrow.receiver], complexes[arrow.sender]
     key = ("arrow", arrow.sender, arrow.receiver, arrow.neighborhood)
     neighborhood = _kept(batch, key, arrow.matrix, receivers, senders, binary)
     if not arrow.dense:
         return neighborhood
+    counts = [batch.offsets[rank].diff() for rank in (arrow.receiver, arrow.sender)]
+    check_dense_memory(*counts, 1 + heads, f"along the arrow {arrow}")
     return DenseBlocks.of(receivers, senders, batch.num_complexes, neighborhood)
 
 
@@ -54,11 +62,14 @@ def _general_pattern(
     dense: bool,
     complexes: Int64[Tensor, " cell"],
     binary: bool,
+    heads: int,
 ) -> Pattern:
     key = ("general", diagram)
     neighborhood = _kept(batch, key, diagram.block_matrix, complexes, complexes, binary)
     if not dense:
         return neighborhood
+    counts = torch.stack([offsets.diff() for offsets in batch.offsets]).sum(0)
+    check_dense_memory(counts, counts, 1 + heads, "over the cells of all ranks")
     return DenseBlocks.of(complexes, complexes, batch.num_complexes, neighborhood)
 
 

@@ -57,7 +57,8 @@ class CellularTransformer(nn.Module):
     def forward(self, batch: CellBatch) -> Float[Tensor, "complex output"]:
         """One row per complex.
 
-        Raises ValueError if the batch has ranks or columns that the model does not know.
+        Raises ValueError if the batch has ranks or columns that the model does not know, and
+        `DenseMemoryError` if its complexes are too large for dense attention.
         """
         cells = self.embed(batch)
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
@@ -70,8 +71,9 @@ class CellularTransformer(nn.Module):
         Raises ValueError as `forward` does.
         """
         _check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
-        binary = self.config.architecture.neighbor_weights == "binary"
-        pattern_of_arrow = patterns(batch, self.plan, binary)
+        architecture = self.config.architecture
+        binary = architecture.neighbor_weights == "binary"
+        pattern_of_arrow = patterns(batch, self.plan, binary, architecture.heads)
         cells: list[Tensor] = self.embedding(batch)
         for layer in self.layers:
             cells = layer(cells, pattern_of_arrow)
