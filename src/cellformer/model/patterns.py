@@ -51,8 +51,8 @@ def _arrow_pattern(
     neighborhood = _kept(batch, key, arrow.matrix, receivers, senders, binary)
     if not arrow.dense:
         return neighborhood
-    counts = [batch.offsets[rank].diff() for rank in (arrow.receiver, arrow.sender)]
-    check_dense_memory(*counts, 1 + heads, f"along the arrow {arrow}")
+    receiving, sending = (batch.offsets[rank].diff() for rank in (arrow.receiver, arrow.sender))
+    check_dense_memory(receiving, sending, 1 + heads, f"along the arrow {arrow}")
     return DenseBlocks.of(receivers, senders, batch.num_complexes, neighborhood)
 
 
