@@ -7,6 +7,7 @@ size that ``--peer_cells`` allows.
 """
 
 import gc
+import itertools
 import json
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from benchmarks.timing import parser, write_figures
 from cellformer.attention.operator import Implementation, use_attention
@@ -91,16 +93,25 @@ def _run(cells: int, attention: str, before: int = 0) -> Measured:
     torch.manual_seed(0)
     config = ModelConfig.for_batch(batch, WIDTH, LAYERS, HEADS)
     model = CellularTransformer(config, attention_plan(attention))
-    with kept_tensors() as kept:
-        loss = model(batch).sum()
-    sizes = {at: tensor.untyped_storage().nbytes() for at, tensor in kept.items()}
-    largest = max(sizes, key=lambda at: sizes[at])
-    shape, kept_bytes, most = list(kept[largest].shape), sum(sizes.values()), sizes[largest]
-    kept.clear()
-    loss.backward()
+    model(batch).sum().backward()
     times.append(time.perf_counter())
-    taken = [after - start for start, after in zip(times, times[1:], strict=False)]
-    return Measured(sum(made.num_cells), _status("VmHWM") - before, *taken, kept_bytes, shape, most)
+    taken = [after - start for start, after in itertools.pairwise(times)]
+    peak = _status("VmHWM")
+    with kept_tensors() as kept:
+        model(batch)
+    largest = max(kept.values(), key=_bytes)
+    return Measured(
+        sum(made.num_cells),
+        peak - before,
+        *taken,
+        sum(map(_bytes, kept.values())),
+        list(largest.shape),
+        _bytes(largest),
+    )
+
+
+def _bytes(tensor: Tensor) -> int:
+    return tensor.untyped_storage().nbytes()
 
 
 def _status(field: str) -> int:

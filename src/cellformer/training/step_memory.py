@@ -59,8 +59,9 @@ def kept_tensors() -> Iterator[dict[int, Tensor]]:
     kept: dict[int, Tensor] = {}
 
     def keep(tensor: Tensor) -> Tensor:
-        kept.setdefault(tensor.untyped_storage().data_ptr(), tensor.detach())
-        return tensor
+        alone = tensor.detach()  # the tensor itself would hold the graph that holds it
+        kept.setdefault(alone.untyped_storage().data_ptr(), alone)
+        return alone
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         yield kept
