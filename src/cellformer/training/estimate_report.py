@@ -6,7 +6,7 @@ from cellformer.model.dense_memory import free_memory
 from cellformer.model.plan import General, attention_plan
 from cellformer.training.config import RunConfig
 from cellformer.training.estimate import Estimate
-from cellformer.training.step_memory import BYTES_PER_PARAMETER
+from cellformer.training.step_memory import BYTES_PER_PARAMETER, StepMemory
 
 
 def told(found: Estimate, config: RunConfig) -> Iterator[str]:
@@ -30,18 +30,24 @@ def told(found: Estimate, config: RunConfig) -> Iterator[str]:
         f"{'process' if processes == 1 else 'processes'} (lifting {_time(found.lift_seconds)}, "
         f"{config.data.encodings} {_time(found.encode_seconds)} of one process{scaled})"
     )
-    if found.step is None:
-        return
-    batch = min(config.training.batch_size, max(found.complexes, 1.0))
-    needed = found.step.bytes(batch * found.cells_per_complex)
-    yield (
-        f"training step: about {_size(needed)} for {batch:.0f} complexes with {config.attention}, "
-        f"{config.model.layers} layers of width {config.model.width}: "
-        f"{_size(BYTES_PER_PARAMETER * found.step.parameters)} for {found.step.parameters} "
-        f"parameters with gradients and AdamW's moments, {found.step.bytes_per_cell:.0f} bytes for "
-        "each cell"
-    )
+    needed = 0.0
+    if found.step is not None:
+        needed, words = _step(found, found.step, config)
+        yield words
     yield from _warnings(found, config, needed)
+
+
+def _step(found: Estimate, step: StepMemory, config: RunConfig) -> tuple[float, str]:
+    """The bytes of a step of training, and the same in words."""
+    batch = min(float(config.training.batch_size), max(found.complexes, 1.0))
+    needed = step.bytes(batch * found.cells_per_complex)
+    weights = _size(float(BYTES_PER_PARAMETER * step.parameters))
+    return needed, (
+        f"training step: about {_size(needed)} for {batch:.0f} complexes with {config.attention}, "
+        f"{config.model.layers} layers of width {config.model.width}: {weights} for "
+        f"{step.parameters} parameters with gradients and AdamW's moments, "
+        f"{step.bytes_per_cell:.0f} bytes for each cell"
+    )
 
 
 def _warnings(found: Estimate, config: RunConfig, needed: float) -> Iterator[str]:
