@@ -3,7 +3,7 @@
 Every row is a process of its own, which measures how far its memory rises above what it held
 before, so the complex, its encodings, the batch, the model and all that autograd keeps count.
 The peer is the same model whose attention is computed on an edge list in plain PyTorch, up to the
-size that ``--peer_cells`` allows.
+size that ``--peer_cells`` allows. Linux only: it alone tells the peak of a process anew.
 """
 
 import gc

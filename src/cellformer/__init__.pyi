@@ -46,6 +46,7 @@ from .lifting.mesh import mesh_complex, read_mesh
 from .lifting.rings import Rings
 from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
+from .model.dense_memory import DenseMemoryError
 from .model.diagram import Arrow, TensorDiagram, paper_diagram
 from .model.plan import (
     General,
@@ -59,6 +60,7 @@ from .model.plan import (
 )
 from .model.transformer import CellularTransformer
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+from .training.estimate import Estimate, estimate
 from .training.evaluate import evaluate
 from .training.fit import TrainingInterrupted, resume, train
 from .training.predict import predict
@@ -77,8 +79,10 @@ __all__ = [
     "CycleBasis",
     "DataConfig",
     "DataShape",
+    "DenseMemoryError",
     "EncodedRanks",
     "Encoding",
+    "Estimate",
     "Features",
     "General",
     "Graph",
@@ -115,6 +119,7 @@ __all__ = [
     "draw_complex",
     "encode",
     "encoding_colors",
+    "estimate",
     "evaluate",
     "flip",
     "from_networkx",
