@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -102,9 +103,14 @@ def report(rows: Sequence[Row], out: Path | None) -> None:
             f"{row.case:24} {row.peer:32} {1e3 * row.ours_s:7.1f} ms {1e3 * row.peer_s:7.1f} ms "
             f"{row.ratio:7.1f} {row.runs:5}"
         )
+    write_figures(rows, out)
+
+
+def write_figures(rows: Sequence[Any], out: Path | None) -> None:
+    """Writes rows, which are dataclasses, with all that they depend on, if a file is wanted."""
     if out:
         figures = {
-            "machine": described,
+            "machine": machine(),
             "versions": versions(),
             "rows": [asdict(row) for row in rows],
         }

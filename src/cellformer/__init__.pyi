@@ -1,3 +1,4 @@
+from .attention.dense_memory import DenseMemoryError
 from .attention.operator import attend
 from .complexes.batch import CellBatch, collate
 from .complexes.cell_complex import CellComplex
@@ -63,6 +64,7 @@ from .model.plan import (
 from .model.residence import resident_for
 from .model.transformer import CellularTransformer
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+from .training.estimate import Estimate, estimate
 from .training.evaluate import evaluate
 from .training.fit import TrainingInterrupted, resume, train
 from .training.predict import predict
@@ -83,9 +85,11 @@ __all__ = [
     "CycleBasis",
     "DataConfig",
     "DataShape",
+    "DenseMemoryError",
     "DisjointUnion",
     "EncodedRanks",
     "Encoding",
+    "Estimate",
     "Features",
     "General",
     "Graph",
@@ -125,6 +129,7 @@ __all__ = [
     "encode",
     "encode_many",
     "encoding_colors",
+    "estimate",
     "evaluate",
     "flip",
     "from_networkx",

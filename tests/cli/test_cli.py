@@ -191,3 +191,19 @@ def test_info_tells_versions(capsys):
     assert "cellformer" in told
     assert "torch" in told
     assert "GPUs" in told
+
+
+def test_lift_estimates_what_a_set_will_take(tmp_path, capsys):
+    path = str(write_molecules(tmp_path / "set.npz", np.arange(24.0)))
+    assert main(["lift", "--estimate", path]) == 0
+    told = capsys.readouterr().out
+    assert "24 rows; counted on all of them" in told
+    assert "lifting: InducedCycles" in told
+    assert "for 24 complexes with general-sparse, 4 layers of width 64" in told
+    arguments = ["--preset", "zinc", "--attention", "general-dense", "--batch_size", "7"]
+    assert main(["lift", path, "--estimate", *arguments]) == 0
+    told = capsys.readouterr().out
+    assert "lifting: CycleBasis" in told
+    assert "for 7 complexes with general-dense, 12 layers of width 96" in told
+    assert main(["lift", "--estimate", "C1CC"]) == 1
+    assert "row 0 has no complex" in capsys.readouterr().out

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellformer.complexes.examples import grid
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwpe import RWPe, walk_matrix
 
@@ -85,3 +86,12 @@ def test_steps_are_weighted_by_the_number_of_shared_cells(make):
     )
     # Two 2-cells with three edges in common: one step there, the next one back.
     assert encode(make("pillow"), RWPe(4)).encodings[2].tolist() == [[0, 1, 0, 1]] * 2
+
+
+def test_a_large_complex_matches_dense_powers():
+    cells = grid(13, 14)
+    for rank, rows in enumerate(encode(cells, RWPe(8)).encodings):
+        walk = walk_matrix(cells, rank).toarray()
+        powers = [np.linalg.matrix_power(walk, step) for step in range(1, 9)]
+        expected = np.stack([np.diag(power) for power in powers], axis=1)
+        np.testing.assert_allclose(rows, expected, atol=1e-6)

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from cellformer.attention.dense_blocks import DenseBlock, DenseBlocks
+from cellformer.attention.dense_memory import check_dense_memory
 from cellformer.attention.segments import gather_rows
 
 
@@ -25,10 +26,12 @@ def dense_attention(
     receiver in a complex without senders gets exactly zero. ``dropout`` drops attention weights.
 
     Source: the paper, section "Pairwise cellular attention", equation of the attention from k_s
-    to k_t with the sum. Everything is computed in float32, or float64 if so given.
+    to k_t with the sum. Everything is computed in float32, or float64 if so given. Raises
+    `DenseMemoryError` where N and the scores of all heads do not fit into memory.
     """
     precise = torch.promote_types(query.dtype, torch.float32)
     q, k, v, theta = (tensor.to(precise) for tensor in (query, key, value, theta))
+    check_dense_memory(layout.receivers.counts, layout.senders.counts, 1 + q.shape[2])
     output = v.new_zeros(len(q), *v.shape[1:])
     if not layout.blocks:
         return output.to(value.dtype)

@@ -1,4 +1,4 @@
-"""Show what a lifting makes: statistics of a set and a picture of one complex."""
+"""Show what a lifting makes: statistics of a set, a picture of one complex, what it will take."""
 
 import time
 from collections.abc import Sequence
@@ -9,7 +9,10 @@ import numpy as np
 from jsonargparse import Namespace
 
 from cellformer.cli.parsing import Parser
-from cellformer.training.config import DataConfig
+from cellformer.cli.preset import add_preset, preset_in
+from cellformer.experiments.presets import PRESETS, flatten
+from cellformer.model.config import AttentionName
+from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -22,11 +25,44 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--index", type=int, default=0, help="the row to draw")
     parser.add_argument("--limit", type=int, default=1000, help="rows to take into the statistics")
+    parser.add_argument(
+        "--estimate",
+        action="store_true",
+        help="say what cells, disk, time and memory the whole set will take, from --limit rows",
+    )
+    add_preset(
+        parser,
+        "where the values below, and the model that --estimate speaks of, start from",
+    )
+    parser.add_argument(
+        "--attention",
+        type=AttentionName,
+        default="general-sparse",
+        help="the attention of the model that --estimate speaks of",
+    )
+    parser.add_argument(
+        "--batch_size",
+        type=int,
+        default=None,
+        help="complexes per step of the training that --estimate speaks of (default: the preset's)",
+    )
     parser.add_class_arguments(DataConfig, "data", skip={"source"})
+    preset = flatten(PRESETS[preset_in(arguments)])
+    parser.set_defaults(
+        {
+            name: value
+            for name, value in preset.items()
+            if name == "attention" or (name.startswith("data.") and name != "data.source")
+        }
+    )
 
 
 def run(arguments: Namespace) -> int:
     """Prints a table of cells per rank and draws the chosen complex, colored by its encodings."""
+    return _estimate(arguments) if arguments.estimate else _show(arguments)
+
+
+def _show(arguments: Namespace) -> int:
     from dataclasses import replace
 
     from cellformer.training.one_complex import complexes_of, one_complex, smiles_of
@@ -67,3 +103,25 @@ def run(arguments: Namespace) -> int:
         )
         print(f"row {arguments.index} is drawn in {arguments.output}")
     return 0 if counts else 1
+
+
+def _estimate(arguments: Namespace) -> int:
+    """Prints what the whole set will take."""
+    from dataclasses import replace
+
+    from cellformer.training.estimate import estimate
+    from cellformer.training.estimate_report import told
+
+    preset = PRESETS[arguments.preset]
+    size = arguments.batch_size
+    config = RunConfig(
+        replace(arguments.data, source=arguments.source),
+        arguments.attention,
+        preset.model,
+        preset.optimizer,
+        preset.training if size is None else TrainingConfig(batch_size=size),
+    )
+    found = estimate(config, arguments.limit)
+    for line in told(found, config):
+        print(line)
+    return 0 if found.complexes else 1

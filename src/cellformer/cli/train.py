@@ -8,6 +8,7 @@ from pathlib import Path
 from jsonargparse import Namespace
 
 from cellformer.cli.parsing import Parser
+from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import RunConfig
 
@@ -30,12 +31,10 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--resume", type=Path, default=None, help="a run folder to go on with, instead of a source"
     )
-    parser.add_argument(
-        "--preset",
-        choices=sorted(PRESETS),
-        default="default",
-        help="where all other values start from: the paper's settings for one of "
-        "its data sets, or settings that train quickly",
+    add_preset(
+        parser,
+        "where all other values start from: the paper's settings for one of its data sets, or "
+        "settings that train quickly",
     )
     parser.add_argument(
         "--config", action="config", help="YAML or JSON file with any of the values below"
@@ -48,7 +47,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         help="a column to learn; repeat it for several (short for data.target)",
     )
     parser.add_class_arguments(RunConfig, None)
-    parser.set_defaults(flatten(PRESETS[_preset(arguments)]))
+    parser.set_defaults(flatten(PRESETS[preset_in(arguments)]))
 
 
 def run(arguments: Namespace) -> int:
@@ -79,15 +78,6 @@ def run(arguments: Namespace) -> int:
     print(describe(summary))
     print(f"Everything about this run is in {folder}")
     return 0
-
-
-def _preset(arguments: Sequence[str]) -> str:
-    """The value of --preset, needed before parsing because other defaults follow from it."""
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        value = following if word == "--preset" else word.removeprefix("--preset=")
-        if word.startswith("--preset") and value in PRESETS:
-            return value
-    return "default"
 
 
 def _free_folder(source: str) -> Path:

@@ -31,7 +31,8 @@ def patterns(batch: CellBatch, plan: AttentionPlan, binary: bool) -> tuple[Patte
                 for arrow in diagram.arrows
             )
         case General(diagram, dense):
-            return (_general_pattern(batch, diagram, dense, torch.cat(complexes), binary),)
+            cells = torch.cat(complexes)
+            return (_general_pattern(batch, diagram, dense, cells, binary),)
 
 
 def _arrow_pattern(

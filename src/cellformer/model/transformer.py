@@ -60,7 +60,8 @@ class CellularTransformer(nn.Module):
     def forward(self, batch: CellBatch) -> Float[Tensor, "complex output"]:
         """One row per complex.
 
-        Raises ValueError if the batch has ranks or columns that the model does not know.
+        Raises ValueError if the batch has ranks or columns that the model does not know, and
+        `DenseMemoryError` if its complexes are too large for dense attention by the reference.
         """
         cells = self._hidden(batch, self.readout.ranks(batch))
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
@@ -77,7 +78,8 @@ class CellularTransformer(nn.Module):
     def _hidden(self, batch: CellBatch, wanted: Sequence[int]) -> list[Float[Tensor, "_ width"]]:
         """Ranks that are not wanted may be left as they were before the last layer."""
         _check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
-        binary = self.config.architecture.neighbor_weights == "binary"
+        architecture = self.config.architecture
+        binary = architecture.neighbor_weights == "binary"
         pattern_of_arrow = patterns(batch, self.plan, binary)
         cells: list[Tensor] = self.embedding(batch)
         match self.plan:

@@ -1,6 +1,7 @@
 """The complexes of any source, to look at."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -12,19 +13,40 @@ from cellformer.training.build import build_lifting
 from cellformer.training.config import DataConfig
 
 
-def complexes_of(config: DataConfig) -> Iterator[CellComplex | ValueError]:
-    """Each complex of the source, or the reason why a row has none.
+@dataclass(frozen=True, eq=False)
+class Complexes:
+    """The complexes of a source, each made when it is asked for."""
 
-    The source is a data set, a mesh file (whose own faces are the 2-cells), or a SMILES string.
-    """
+    count: int
+    complex: Callable[[int], CellComplex]
+    """The complex of a row; raises ValueError, saying why, if the row has none."""
+    graphs: GraphSequence | None
+    """What they are lifted from; None for a mesh, which is no graph."""
+    outputs: int = 1
+    """The values to predict for each."""
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def open_complexes(config: DataConfig) -> Complexes:
+    """Opens a data set, a mesh file (whose own faces are the 2-cells), or a SMILES string."""
     if Path(config.source).suffix.lower() in MESH_SUFFIXES:
-        yield read_mesh(Path(config.source))
-        return
-    graphs, lifting = _graphs(config), build_lifting(config)
-    for row in range(len(graphs)):
+        return Complexes(1, lambda _: read_mesh(Path(config.source)), None)
+    graphs, outputs = _graphs(config)
+    lifting = build_lifting(config)
+    return Complexes(len(graphs), lambda row: lifting(graphs.graph(row)), graphs, outputs)
+
+
+def complexes_of(config: DataConfig) -> Iterator[CellComplex | ValueError]:
+    """Each complex of the source, or the reason why a row has none."""
+    complexes = open_complexes(config)
+    for row in range(len(complexes)):
         try:
-            yield lifting(graphs.graph(row))
+            yield complexes.complex(row)
         except ValueError as error:
+            if complexes.graphs is None:
+                raise
             yield error
 
 
@@ -40,15 +62,15 @@ def one_complex(config: DataConfig, index: int) -> CellComplex:
 
 def smiles_of(config: DataConfig, index: int) -> str | None:
     """The SMILES of a row, where the source consists of molecules."""
-    if Path(config.source).suffix.lower() in MESH_SUFFIXES:
-        return None
-    graphs = _graphs(config)
+    graphs = open_complexes(config).graphs
     return graphs.smiles[index] if isinstance(graphs, SmilesList) else None
 
 
-def _graphs(config: DataConfig) -> GraphSequence:
+def _graphs(config: DataConfig) -> tuple[GraphSequence, int]:
+    """The graphs, and the number of values to predict for each."""
     if config.source not in source_names() and not config.source.endswith(FILE_ENDINGS):
-        return SmilesList((config.source,))
-    return open_source(
+        return SmilesList((config.source,)), 1
+    source = open_source(
         config.source, target=config.target or None, smiles_column=config.smiles_column
-    ).graphs
+    )
+    return source.graphs, source.task.outputs if source.task_or_none else 1
