@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.data.dataset import check_split
+from cellformer.data.molecules import molecules
 from cellformer.data.splits import random_split, scaffold_of, scaffold_split
-from cellformer.data.table import molecules, read_table
+from cellformer.data.table import read_table
 
 
 @given(st.integers(0, 200), st.integers(0, 5))

@@ -116,11 +116,13 @@ def test_damaged_weights_are_named(run, table):
 
 def test_classes_come_as_labels_and_probabilities():
     outputs = np.array([[2.0, 0.0, 0.0], [np.nan] * 3, [0.0, 0.0, 5.0]])
-    columns = columns_of(Task("multiclass", ("c",), "accuracy", ("x", "y", "z")), outputs)
+    columns = columns_of(Task("multiclass", ("c",), "accuracy", ("x", "y", "z")), outputs[None])
     assert columns["prediction"] == ["x", None, "z"]
     shares = np.stack([columns[f"probability_{label}"] for label in "xyz"], axis=1)
     assert np.allclose(shares[[0, 2]].sum(axis=1), 1)
-    both = columns_of(Task("binary", ("a", "b"), "rocauc", ("no", "yes")), np.array([[3.0, -3.0]]))
+    both = columns_of(
+        Task("binary", ("a", "b"), "rocauc", ("no", "yes")), np.array([[[3.0, -3.0]]])
+    )
     assert both["prediction_a"] == ["yes"]
     assert both["prediction_b"] == ["no"]
     assert both["probability_a"] == pytest.approx([1 / (1 + np.exp(-3))])

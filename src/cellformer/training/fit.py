@@ -13,10 +13,12 @@ from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
+from cellformer.data.dataset import GraphSet
 from cellformer.data.loader import batches
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.config import RunConfig
 from cellformer.training.display import display
+from cellformer.training.loss import class_weights_of
 from cellformer.training.materials import Materials, gather
 from cellformer.training.metrics import higher_is_better
 from cellformer.training.module import CellularModule
@@ -39,19 +41,24 @@ class TrainingInterrupted(Exception):  # noqa: N818 - like KeyboardInterrupt
         self.signal = signal
 
 
-def train(config: RunConfig, path: Path, stop_after: int | None = None) -> dict[str, Any]:
+def train(
+    config: RunConfig, path: Path, stop_after: int | None = None, data: GraphSet | None = None
+) -> dict[str, Any]:
     """Trains into a new run folder and returns the summary, as it stands in ``summary.json``.
 
+    ``data`` is learned instead of the source that the configuration names; such a run predicts
+    like any other, but cannot be resumed or scored on its own parts from the folder alone.
     ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
     of them; `resume` goes on. Raises FileExistsError if the folder holds a run already, ValueError
     for data that cannot be trained on, `TrainingInterrupted` on Ctrl-C and SIGTERM.
     """
     folder = RunFolder(path)
     folder.claim()
-    materials = gather(config.data)
+    materials = gather(config.data, data)
     recipe = Recipe.for_materials(config, materials)
     recipe.write(folder)
     folder.write_failures(materials.failures)
+    folder.write_leaks(materials.leaks)
     folder.write_config(config)
     return _run(config, folder, materials, recipe, stop_after)
 
@@ -91,6 +98,9 @@ def _run(
         for part in ("train", "val")
     }
     total_steps = min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
+    targets = materials.complexes.targets
+    assert targets is not None
+    weights = class_weights_of(recipe.task, chosen.class_weights, targets[materials.split["train"]])
     torch.manual_seed(chosen.seed)
     module = CellularModule(
         recipe.build(),
@@ -100,6 +110,7 @@ def _run(
         config.optimizer,
         int(total_steps),
         chosen.seed,
+        weights,
     )
     logger.info(
         "%s: %d training complexes, %d parameters, %d steps",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cellformer.data.dataset import Task
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.config import RunConfig
+from cellformer.training.conformal import Residuals
 from cellformer.training.materials import Materials
 from cellformer.training.metrics import scores
 from cellformer.training.recipe import Recipe
@@ -48,6 +49,8 @@ def write_summary(
             for part in parts
             for chosen in [materials.split[part]]
         }
+    if recipe.task.kind == "regression" and parts[0] == "val":
+        _keep_residuals(folder, materials, recipe)
     baseline = {
         part: score_outputs(
             recipe.task,
@@ -66,6 +69,7 @@ def write_summary(
         "baseline": baseline,
         "complexes": {part: len(chosen) for part, chosen in materials.split.items()},
         "rows_without_complex": len(materials.failures),
+        "molecules_in_several_parts": len(materials.leaks),
         "labeled": dict(
             zip(recipe.task.targets, (~np.isnan(targets)).sum(0).tolist(), strict=True)
         ),
@@ -85,6 +89,17 @@ def write_summary(
     }
     write_json(folder.summary, summary)
     return folder.read_summary()
+
+
+def _keep_residuals(folder: RunFolder, materials: Materials, recipe: Recipe) -> None:
+    """Writes the errors on the validation part, which calibrate intervals."""
+    which = "best" if folder.weights("best").exists() else "last"
+    chosen = materials.split["val"]
+    assert materials.complexes.targets is not None
+    outputs = TrainedRun.open(folder.path, which).outputs(materials.complexes, chosen)
+    targets = materials.complexes.targets[chosen]
+    name = f"the validation part of {materials.name}"
+    Residuals.of(recipe.task, outputs, targets, name).write(folder.residuals)
 
 
 def score_outputs(
