@@ -48,8 +48,10 @@ def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
         over_limit="skip" if config.over_limit == "skip" else "fail",
     )
     _judge_failures(rows, prepared, config)
-    split = split_rows(config, source, rows.split)
-    present = _present(source, prepared, split)
+    labeled = np.isfinite(source.targets).any(axis=1)
+    usable = prepared.rows[labeled[prepared.rows]]
+    split = split_rows(config, rows, usable)
+    present = _present(source, prepared, {p: s[np.isin(s, usable)] for p, s in split.items()})
     _tell(source, prepared, present)
     return Materials(
         source.name,
@@ -79,9 +81,8 @@ def _judge_failures(rows: Rows, prepared: Prepared, config: DataConfig) -> None:
 
 
 def _present(source: GraphSet, prepared: Prepared, split: Split) -> Split:
-    """The parts as numbers of those prepared complexes that have a target."""
-    labeled = np.isfinite(source.targets).any(axis=1)
-    present = {part: prepared.numbers(split[part][labeled[split[part]]]) for part in PARTS}
+    """The parts as numbers of prepared complexes; raises where there is nothing to learn from."""
+    present = {part: prepared.numbers(split[part]) for part in PARTS}
     for part in ("train", "val"):
         if not len(present[part]):
             raise ValueError(

@@ -55,46 +55,58 @@ def open_rows(config: DataConfig) -> Rows:
     )
 
 
-def split_rows(config: DataConfig, source: GraphSet, brought: Split | None) -> Split:
-    """The rows of each part; every part without rows in a split that was brought stays empty.
+def split_rows(
+    config: DataConfig,
+    rows: Rows,
+    usable: Int64[np.ndarray, " usable"] | None = None,
+) -> Split:
+    """The rows of each part; a split made here divides the ``usable`` ones (by default all).
 
-    Only a validation part is always made: where a split brings none, a random share of its
-    training rows, as large as ``fractions`` says, becomes it.
+    Where the files make a split without validation rows, a random share of its training rows, as
+    large as ``fractions`` says, becomes them.
     """
-    rows, fractions, seed = len(source), config.fractions, config.split_seed
-    if config.folds is not None:
-        groups = (
-            scaffold_groups(source.smiles)
-            if config.split == "scaffold"
-            else molecule_groups(config, source)
-        )
-        return fold_split(rows, config.folds, config.fold, seed, groups)
-    if config.split == "scaffold":
-        return scaffold_split(source.smiles, fractions)
-    if config.split == "random" or brought is None:
-        return random_split(rows, fractions, seed, molecule_groups(config, source))
-    if len(brought["val"]) or not len(brought["train"]):
-        return brought
+    source, fractions, seed = rows.source, config.fractions, config.split_seed
+    chosen = np.arange(len(source)) if usable is None else usable
+    if config.folds is not None or config.split != "auto" or rows.split is None:
+        return {part: chosen[places] for part, places in _divide(config, source, chosen).items()}
+    if len(rows.split["val"]):
+        return rows.split
+    train = np.intersect1d(rows.split["train"], chosen)
     share = fractions[1] / ((fractions[0] + fractions[1]) or 1)
-    groups = molecule_groups(config, source)
-    train = brought["train"]
-    halves = random_split(
-        len(train), (1 - share, share, 0), seed, None if groups is None else groups[train]
-    )
+    groups = molecule_groups(config, source, train)
+    halves = random_split(len(train), (1 - share, share, 0.0), seed, groups)
     logger.info(
         "%s brings no validation rows: %d of its %d training rows become them",
         source.name,
         len(halves["val"]),
         len(train),
     )
-    return brought | {"train": train[halves["train"]], "val": train[halves["val"]]}
+    return rows.split | {"train": train[halves["train"]], "val": train[halves["val"]]}
 
 
-def molecule_groups(config: DataConfig, source: GraphSet) -> Int64[np.ndarray, " row"] | None:
-    """Which rows a random split keeps together, if any."""
+def _divide(config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " chosen"]) -> Split:
+    """A split of the chosen rows, as places among them."""
+    count = len(chosen)
+    if config.folds is not None:
+        groups = (
+            scaffold_groups([source.smiles[row] for row in chosen])
+            if config.split == "scaffold"
+            else molecule_groups(config, source, chosen)
+        )
+        return fold_split(count, config.folds, config.fold, config.split_seed, groups)
+    if config.split == "scaffold":
+        return scaffold_split([source.smiles[row] for row in chosen], config.fractions)
+    groups = molecule_groups(config, source, chosen)
+    return random_split(count, config.fractions, config.split_seed, groups)
+
+
+def molecule_groups(
+    config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " chosen"]
+) -> Int64[np.ndarray, " chosen"] | None:
+    """Which of the chosen rows a random split keeps together, if any."""
     if config.duplicates == "apart" or not isinstance(source.graphs, SmilesList):
         return None
-    return molecule_keys(source.smiles)
+    return molecule_keys(source.smiles)[chosen]
 
 
 def find_leaks(rows: Rows, split: Split) -> tuple[Leak, ...]:
