@@ -192,7 +192,7 @@ def test_targets_of_a_data_frame_keep_their_types(values, kind, expected):
 def test_smiles_that_are_absent_are_empty_and_numbers_are_refused():
     frame = pd.DataFrame({"smiles": ["C", None, " O "], "x": [1, 2, 3]})
     assert smiles_of(Table.of_frame(frame)) == ("C", "", "O")
-    with pytest.raises(ValueError, match="'x' holds numbers, not SMILES"):
+    with pytest.raises(ValueError, match="'x' does not hold SMILES strings"):
         smiles_of(Table.of_frame(frame), "x")
 
 

@@ -15,7 +15,7 @@ NAN = np.nan
 def test_the_width_is_the_smallest_that_the_theorem_allows(rows, level, seed):
     errors = np.random.default_rng(seed).exponential(size=(rows, 1))
     residuals = Residuals.of(Task("regression", ("a",), "mae"), errors, np.zeros((rows, 1)), "here")
-    # Of n + 1 exchangeable errors, the new one is among the k smallest with probability k / (n + 1).
+    # Of n + 1 exchangeable errors the new one is among the k smallest in k of n + 1 cases.
     enough = [k for k in range(1, rows + 1) if k / (rows + 1) >= level - 1e-12]
     if enough:
         assert residuals.half_widths(level)[0] == np.sort(errors[:, 0])[enough[0] - 1]

@@ -164,7 +164,7 @@ def _cells(
         )
     except pa.ArrowInvalid as error:
         stream.seek(0)
-        reader = io.TextIOWrapper(stream, charset, newline="")
+        reader = io.TextIOWrapper(stream, charset, newline="")  # type: ignore[type-var]
         for number, cells in _records(reader, separator):
             if len(cells) != width:
                 sign = {",": "a comma", "\t": "a tab"}.get(separator, repr(separator))

@@ -62,9 +62,11 @@ def smiles_of(table: Table, column: str | None = None) -> tuple[str, ...]:
     """The SMILES of every row, empty where there is none."""
     name = table.smiles_column(column)
     cells = table.column(name)
-    if pd.api.types.is_numeric_dtype(cells) and len(cells):
-        raise ValueError(f"{table.where}: column {name!r} holds numbers, not SMILES")
-    return tuple(cells.fillna("").astype(str).str.strip().tolist())
+    texts = cells.astype(object).where(cells.notna(), "")
+    kind = pd.api.types.infer_dtype(texts)
+    if kind not in ("string", "empty"):
+        raise ValueError(f"{table.where}: column {name!r} does not hold SMILES strings ({kind})")
+    return tuple(texts.str.strip().tolist())
 
 
 def _target_columns(

@@ -20,8 +20,8 @@ def random_split(
 ) -> Split:
     """A random division of ``rows`` rows; the same seed gives the same one. Indices ascend.
 
-    Rows with the same number in ``groups`` stay together, so parts may be a little larger or
-    smaller than asked for.
+    Rows with the same number in ``groups`` stay together, so parts may be larger or smaller than
+    asked for; no part that should have rows goes without while there are groups enough.
     """
     ends = _ends(rows, fractions)
     order = np.random.default_rng(seed).permutation(rows)
@@ -31,8 +31,8 @@ def random_split(
         np.minimum.at(place, members[order], np.arange(rows))  # where a group is met first
         order = order[np.argsort(place[members[order]], kind="stable")]
         met = place[members[order]]
-        within = np.flatnonzero(np.r_[False, met[1:] == met[:-1]])  # no cut before these
-        ends = _next_free(ends[0], within), _next_free(ends[1], within)
+        starts = np.flatnonzero(np.r_[True, met[1:] != met[:-1]]) if rows else np.zeros(0, int)
+        ends = _between_groups(np.append(starts, rows), ends)
     parts = np.split(order, ends)
     return _named(np.sort(part) for part in parts)
 
@@ -133,11 +133,16 @@ def _named(parts: Iterable[Int64[np.ndarray, " _"]]) -> Split:
     return dict(zip(PARTS, parts, strict=True))
 
 
-def _next_free(end: int, taken: Int64[np.ndarray, " _"]) -> int:
-    """The first number from ``end`` on that is not among the ascending ``taken``."""
-    while (place := int(np.searchsorted(taken, end))) < len(taken) and taken[place] == end:
-        end += 1
-    return end
+def _between_groups(borders: Int64[np.ndarray, " _"], ends: tuple[int, int]) -> tuple[int, int]:
+    """The borders of groups, from 0 to the number of rows, that are nearest to two ends."""
+    last = len(borders) - 1
+    wanted = np.diff([0, *ends, borders[-1]]) > 0  # parts that should have a group at least
+    train, val, test = wanted.astype(int).tolist() if wanted.sum() <= last else (0, 0, 0)
+    first = int(np.abs(borders - ends[0]).argmin())
+    first = min(max(first, train), last - val - test)
+    second = int(np.abs(borders - ends[1]).argmin())
+    second = min(max(second, first + val), last - test)
+    return int(borders[first]), int(borders[second])
 
 
 def _ends(rows: int, fractions: Sequence[float]) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 import pyarrow as pa
@@ -24,6 +24,10 @@ TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".parquet")
 @runtime_checkable
 class ArrowFrame(Protocol):
     """A data frame of any library that speaks Arrow's stream protocol, such as polars."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of the columns, or the columns; a single series has none."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns, without copying them."""

@@ -106,7 +106,8 @@ def molecule_groups(
     """Which of the chosen rows a random split keeps together, if any."""
     if config.duplicates == "apart" or not isinstance(source.graphs, SmilesList):
         return None
-    return molecule_keys(source.smiles)[chosen]
+    groups: Int64[np.ndarray, " chosen"] = molecule_keys(source.smiles)[chosen]
+    return groups
 
 
 def find_leaks(rows: Rows, split: Split) -> tuple[Leak, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cellformer.data.dataset import GraphSet
 from cellformer.training.config import RunConfig
 from cellformer.training.conformal import Residuals
 from cellformer.training.ensemble import (
@@ -19,14 +20,16 @@ from cellformer.training.ensemble import (
     write_members,
 )
 from cellformer.training.fit import TrainingInterrupted, resume, train
-from cellformer.training.materials import gather
+from cellformer.training.materials import Materials, gather
 from cellformer.training.run_folder import RunFolder, write_json
-from cellformer.training.summary import score_outputs
+from cellformer.training.summary import residuals_of, score_outputs
 
 logger = logging.getLogger(__name__)
 
 
-def train_ensemble(config: RunConfig, path: Path, members: int) -> dict[str, Any]:
+def train_ensemble(
+    config: RunConfig, path: Path, members: int, data: GraphSet | None = None
+) -> dict[str, Any]:
     """Trains ``members`` models that differ in ``training.seed`` alone, into a folder of runs.
 
     Returns the summary: the scores of each, their mean and deviation, and those of the pooled
@@ -34,16 +37,18 @@ def train_ensemble(config: RunConfig, path: Path, members: int) -> dict[str, Any
     """
     if members < 2:
         raise ValueError(f"an ensemble has at least 2 members, got {members}")
-    return _train(config, path, "seeds", members)
+    return _train(config, path, "seeds", members, data)
 
 
-def cross_validate(config: RunConfig, path: Path, folds: int) -> dict[str, Any]:
+def cross_validate(
+    config: RunConfig, path: Path, folds: int, data: GraphSet | None = None
+) -> dict[str, Any]:
     """Trains one model per fold, each tested on a part of its own, into a folder of runs.
 
     Returns the summary: the scores of each, their mean and deviation. The folder predicts as an
     ensemble, with intervals from the errors of each model on its test part. Raises as `train` does.
     """
-    return _train(config, path, "folds", folds)
+    return _train(config, path, "folds", folds, data)
 
 
 def resume_several(path: Path) -> dict[str, Any]:
@@ -54,16 +59,18 @@ def resume_several(path: Path) -> dict[str, Any]:
         return folder.read_summary()
     kind, names = read_members(folder)
     config = RunConfig.from_json(folder.require(folder.config))
-    return _run(_variants(config, kind, len(names)), config, folder)
+    return _run(_variants(config, kind, len(names)), config, folder, None)
 
 
-def _train(config: RunConfig, path: Path, kind: MemberKind, count: int) -> dict[str, Any]:
+def _train(
+    config: RunConfig, path: Path, kind: MemberKind, count: int, data: GraphSet | None
+) -> dict[str, Any]:
     members = _variants(config, kind, count)
     folder = RunFolder(path)
     folder.claim()
     write_members(folder, kind, tuple(members))
     folder.write_config(config)
-    return _run(members, config, folder)
+    return _run(members, config, folder, data)
 
 
 def _variants(config: RunConfig, kind: MemberKind, count: int) -> dict[str, RunConfig]:
@@ -79,24 +86,25 @@ def _variants(config: RunConfig, kind: MemberKind, count: int) -> dict[str, RunC
     }
 
 
-def _run(members: dict[str, RunConfig], config: RunConfig, folder: RunFolder) -> dict[str, Any]:
+def _run(
+    members: dict[str, RunConfig], config: RunConfig, folder: RunFolder, data: GraphSet | None
+) -> dict[str, Any]:
     summaries = {}
     for number, (name, its) in enumerate(members.items()):
         logger.info("model %d of %d: %s", number + 1, len(members), name)
         member = RunFolder(folder.path / name)
         try:
             started = member.config.exists()
-            summaries[name] = resume(member.path) if started else train(its, member.path)
+            summaries[name] = resume(member.path) if started else train(its, member.path, data=data)
         except TrainingInterrupted as stopped:
             raise TrainingInterrupted(folder.path, stopped.signal) from stopped
     summary = _summary(summaries)
     ensemble = Ensemble.open(folder.path, "best" if _all_have_best(folder) else "last")
     if len({its.data for its in members.values()}) == 1:
-        summary["pooled"] = _score_pooled(ensemble, config)
+        summary["pooled"] = _score_pooled(ensemble, gather(config.data, data))
     elif ensemble.task.kind == "regression":
-        Residuals.joined([_test_residuals(ensemble, i) for i in range(len(members))]).write(
-            folder.residuals
-        )
+        parts = [residuals_of(run, gather(run.config.data, data), "test") for run in ensemble.runs]
+        Residuals.joined(parts).write(folder.residuals)
     write_json(folder.summary, summary)
     return folder.read_summary()
 
@@ -140,9 +148,8 @@ def _deviation(values: list[float]) -> float:
     return statistics.stdev(values) if len(values) > 1 else math.nan
 
 
-def _score_pooled(ensemble: Ensemble, config: RunConfig) -> dict[str, dict[str, float]]:
+def _score_pooled(ensemble: Ensemble, materials: Materials) -> dict[str, dict[str, float]]:
     """Scores the pooled answers, and keeps their errors on the validation part."""
-    materials = gather(config.data)
     targets = materials.complexes.targets
     assert targets is not None
     told = {}
@@ -158,17 +165,6 @@ def _score_pooled(ensemble: Ensemble, config: RunConfig) -> dict[str, dict[str, 
                 ensemble.folder.residuals
             )
     return told
-
-
-def _test_residuals(ensemble: Ensemble, number: int) -> Residuals:
-    """The errors of one model of a cross-validation on its own test part."""
-    run = ensemble.runs[number]
-    materials = gather(run.config.data)
-    chosen = materials.split["test"]
-    assert materials.complexes.targets is not None
-    outputs = run.outputs(materials.complexes, chosen)
-    name = f"the test parts of {materials.name}"
-    return Residuals.of(ensemble.task, outputs, materials.complexes.targets[chosen], name)
 
 
 def describe_several(summary: dict[str, Any]) -> str:

@@ -49,8 +49,9 @@ def write_summary(
             for part in parts
             for chosen in [materials.split[part]]
         }
-    if recipe.task.kind == "regression" and parts[0] == "val":
-        _keep_residuals(folder, materials, recipe)
+    if recipe.task.kind == "regression":
+        which = "best" if "best" in results else "last"
+        residuals_of(TrainedRun.open(folder.path, which), materials, "val").write(folder.residuals)
     baseline = {
         part: score_outputs(
             recipe.task,
@@ -91,15 +92,14 @@ def write_summary(
     return folder.read_summary()
 
 
-def _keep_residuals(folder: RunFolder, materials: Materials, recipe: Recipe) -> None:
-    """Writes the errors on the validation part, which calibrate intervals."""
-    which = "best" if folder.weights("best").exists() else "last"
-    chosen = materials.split["val"]
+def residuals_of(run: TrainedRun, materials: Materials, part: str) -> Residuals:
+    """The errors of a regression on a part of its data."""
+    chosen = materials.split[part]
     assert materials.complexes.targets is not None
-    outputs = TrainedRun.open(folder.path, which).outputs(materials.complexes, chosen)
+    outputs = run.outputs(materials.complexes, chosen)
     targets = materials.complexes.targets[chosen]
-    name = f"the validation part of {materials.name}"
-    Residuals.of(recipe.task, outputs, targets, name).write(folder.residuals)
+    name = f"the {part} part of {materials.name}"
+    return Residuals.of(run.recipe.task, outputs, targets, name)
 
 
 def score_outputs(
