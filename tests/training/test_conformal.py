@@ -1,10 +1,15 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.data.dataset import Task
+from cellformer.model.config import ArchitectureConfig
+from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.conformal import Residuals, coverage
+from cellformer.training.evaluate import evaluate
+from cellformer.training.fit import train
 
 TASK = Task("regression", ("a", "b"), "mae")
 NAN = np.nan
@@ -77,3 +82,18 @@ def test_classes_have_no_intervals():
         Residuals.of(
             Task("binary", ("a",), "rocauc", (0, 1)), np.zeros((1, 1)), np.zeros((1, 1)), ""
         )
+
+
+def test_nine_of_ten_intervals_hold_on_a_held_out_half_of_lipophilicity(real_data, tmp_path):
+    frame = pd.read_csv(real_data / "extra/lipophilicity.csv.gz").sample(frac=1, random_state=0)
+    learned, calibration, held_out = frame[:800], frame[800:2500], frame[2500:]
+    learned.to_csv(tmp_path / "set.csv", index=False)
+    config = RunConfig(
+        data=DataConfig(source=str(tmp_path / "set.csv"), target=("exp",), lifting="skeleton",
+                        encodings="zeros:1", fractions=(0.9, 0.1, 0.0)),
+        model=ArchitectureConfig(width=16, layers=1, heads=2),
+        training=TrainingConfig(epochs=2, device="cpu"),
+    )  # fmt: skip
+    train(config, tmp_path / "run")
+    told = evaluate(tmp_path / "run", held_out, interval=0.9, calibrate=calibration)
+    assert 0.85 <= told["interval"]["coverage"]["exp"] <= 0.95

@@ -38,6 +38,17 @@ MOLECULES = (
 )  # fmt: skip
 
 
+def random_smiles():
+    """Trees of atoms, rings and groups."""
+    ends = st.sampled_from(["F", "O", "N", "C#N", "c1ccccc1", "C1CC1", "[C@H](F)Cl", "C(=O)[O-]"])
+    middles = st.sampled_from(["C", "N", "C(C)", "CC", "C=C", "c1cc(F)ccc1C", "C1(C)CCC1C"])
+    return st.recursive(
+        ends,
+        lambda inner: st.builds(lambda m, a, b: f"{m}({a}){b}", middles, inner, inner),
+        max_leaves=5,
+    ).filter(lambda text: Chem.MolFromSmiles(text) is not None)
+
+
 @pytest.fixture(scope="module")
 def any_run(tmp_path_factory):
     """A run with weights that nobody trained much, which see every feature and encoding."""
@@ -211,7 +222,7 @@ def test_another_smiles_column_can_be_named(run):
     np.testing.assert_array_equal(values, expected)
 
 
-@given(st.sampled_from(MOLECULES), st.integers(0, 10_000), st.booleans())
+@given(st.sampled_from(MOLECULES) | random_smiles(), st.integers(0, 10_000), st.booleans())
 @settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 def test_the_order_of_the_atoms_changes_nothing(any_run, smiles, seed, kekule):
     molecule = Chem.MolFromSmiles(smiles)
