@@ -26,10 +26,13 @@ from .complexes.union import DisjointUnion
 from .data.dataset import GraphSet, Task
 from .data.flat import in_memory
 from .data.loader import batches
+from .data.molecule_keys import molecule_keys
+from .data.molecules import molecules
 from .data.npz import read_npz, write_npz
 from .data.prepare import Prepared, prepare
 from .data.sources import open_source
-from .data.splits import random_split, scaffold_split
+from .data.splits import fold_split, random_split, scaffold_split
+from .data.table import Table, read_table, write_table
 from .drawing.colors import encoding_colors
 from .drawing.draw import draw_complex, save_picture
 from .drawing.molecule import molecule_positions
@@ -65,9 +68,11 @@ from .model.residence import resident_for
 from .model.transformer import CellularTransformer
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.estimate import Estimate, estimate
+from .training.estimator import CellularClassifier, CellularRegressor
 from .training.evaluate import evaluate
 from .training.fit import TrainingInterrupted, resume, train
 from .training.predict import predict
+from .training.several import cross_validate, train_ensemble
 
 __version__: str
 
@@ -78,6 +83,8 @@ __all__ = [
     "BSPe",
     "CellBatch",
     "CellComplex",
+    "CellularClassifier",
+    "CellularRegressor",
     "CellularTransformer",
     "Cliques",
     "CollectiveEncoding",
@@ -111,6 +118,7 @@ __all__ = [
     "RunConfig",
     "Skeleton",
     "Slepians",
+    "Table",
     "Task",
     "TensorDiagram",
     "TrainingConfig",
@@ -123,6 +131,7 @@ __all__ = [
     "batches",
     "collate",
     "containment",
+    "cross_validate",
     "down_adjacency",
     "down_laplacian",
     "draw_complex",
@@ -132,6 +141,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "flip",
+    "fold_split",
     "from_networkx",
     "from_pyg",
     "from_toponetx",
@@ -142,7 +152,9 @@ __all__ = [
     "incidence",
     "lift",
     "mesh_complex",
+    "molecule_keys",
     "molecule_positions",
+    "molecules",
     "open_ragged",
     "open_source",
     "pairwise_dense",
@@ -157,6 +169,7 @@ __all__ = [
     "random_split",
     "read_mesh",
     "read_npz",
+    "read_table",
     "resident_for",
     "resume",
     "save_picture",
@@ -166,7 +179,9 @@ __all__ = [
     "to_pyg",
     "to_toponetx",
     "train",
+    "train_ensemble",
     "up_adjacency",
     "up_laplacian",
     "write_npz",
+    "write_table",
 ]

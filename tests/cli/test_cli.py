@@ -207,3 +207,41 @@ def test_lift_estimates_what_a_set_will_take(tmp_path, capsys):
     assert "for 7 complexes with general-dense, 12 layers of width 96" in told
     assert main(["lift", "--estimate", "C1CC"]) == 1
     assert "row 0 has no complex" in capsys.readouterr().out
+
+
+def test_an_ensemble_and_a_cross_validation_from_the_command_line(csv_file, tmp_path, capsys):
+    common = ["train", str(csv_file), "--target", "length", *FAST]
+    run = str(tmp_path / "seeds")
+    assert main([*common, "--ensemble", "2", "-o", run, "--data.fractions", "[0.4,0.3,0.3]"]) == 0
+    told = capsys.readouterr().out
+    assert "seed-1: val mae" in told
+    assert "all together: test mae" in told
+    assert main(["train", "--resume", run]) == 0
+    assert capsys.readouterr().out == told
+    assert main(["predict", run, str(csv_file), "--interval", "0.5"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "name,smiles,length,prediction,uncertainty,lower,upper,error\n"
+    )
+    assert main(["evaluate", run, str(csv_file), "--interval", "0.5"]) == 0
+    assert json.loads(capsys.readouterr().out)["interval"]["level"] == 0.5
+    assert main([*common, "--folds", "3", "-o", str(tmp_path / "folds")]) == 0
+    assert "mean: test mae" in capsys.readouterr().out
+    assert main([*common, "--folds", "3", "--ensemble", "2"]) == 1
+    assert main(["predict", run, str(csv_file), "-o", str(tmp_path / "out.txt")]) == 1
+    assert "does not end in .csv" in capsys.readouterr().err
+
+
+def test_class_weights_and_weights_that_do_not_fit(csv_file, tmp_path, capsys):
+    lines = csv_file.read_text().splitlines()
+    rows = [f"{line},{'long' if number % 3 else 'short'}" for number, line in enumerate(lines)]
+    csv_file.write_text("\n".join([f"{lines[0]},size", *rows[1:]]) + "\n")
+    common = ["train", str(csv_file), "--target", "size", "-o", str(tmp_path / "run"), *FAST]
+    common += ["--data.fractions", "[0.4,0.3,0.3]"]
+    assert main([*common, "--training.class_weights", "[1.0,2.0,3.0]"]) == 1
+    assert "3 numbers for 2 classes (long, short)" in capsys.readouterr().err
+    for weights in ("balanced", "[1.0,2.0]"):
+        folder = str(tmp_path / weights)
+        assert main([*common[:5], folder, *common[6:], "--training.class_weights", weights]) == 0
+        assert main(["evaluate", folder]) == 0
+    written = json.loads((tmp_path / "[1.0,2.0]" / "config.json").read_text())
+    assert written["training"]["class_weights"] == [1.0, 2.0]

@@ -9,7 +9,6 @@ from cellformer.data.dataset import (
     SmilesList,
     Task,
     check_split,
-    class_numbers,
     fingerprint_of,
 )
 from cellformer.data.flat import FlatGraphs, in_memory
@@ -41,12 +40,6 @@ def test_outputs_are_targets_or_classes():
 def test_a_split_needs_all_three_parts():
     with pytest.raises(ValueError, match="has the parts"):
         check_split({"train": np.arange(3)}, 3, "here")
-
-
-def test_unknown_and_missing_classes():
-    assert np.isnan(class_numbers([None], ["a"], "here")[0])
-    with pytest.raises(ValueError, match=r"here: row 1 .*'b'; the known classes are 'a'"):
-        class_numbers(["a", "b"], ["a"], "here")
 
 
 def test_a_fingerprint_sees_borders_types_and_shapes():

@@ -20,7 +20,7 @@ def test_names_and_paths_open_what_they_say(tmp_path):
     assert both.targets.tolist() == [[2.5, 1.5]]
 
 
-@pytest.mark.parametrize("name", ["zink", "gcb-hrd", "nothing like it", "data.parquet"])
+@pytest.mark.parametrize("name", ["zink", "gcb-hrd", "nothing like it", "data.xlsx"])
 def test_an_unknown_name_lists_the_known_ones(name):
     with pytest.raises(ValueError, match="there is no data source") as error:
         open_source(name)

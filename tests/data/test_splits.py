@@ -7,8 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.data.dataset import check_split
-from cellformer.data.splits import random_split, scaffold_of, scaffold_split
-from cellformer.data.table import molecules, read_table
+from cellformer.data.molecules import molecules
+from cellformer.data.splits import (
+    fold_split,
+    random_split,
+    scaffold_groups,
+    scaffold_of,
+    scaffold_split,
+)
+from cellformer.data.table import read_table
 
 
 @given(st.integers(0, 200), st.integers(0, 5))
@@ -64,3 +71,63 @@ def test_the_official_split_of_molhiv_is_reproduced():
     # Newer RDKit versions reject seven molecules, which then belong to no part.
     differing = [set(np.setxor1d(split[part], official.split[part]).tolist()) for part in split]
     assert len(set.union(*differing)) <= 20
+
+
+GROUPS = st.lists(st.integers(0, 12), min_size=6, max_size=60).map(np.array)
+
+
+@given(GROUPS, st.integers(0, 5))
+@settings(deadline=None, max_examples=30)
+def test_a_random_split_keeps_groups_together_and_uses_every_row_once(groups, seed):
+    split = random_split(len(groups), (0.5, 0.3, 0.2), seed, groups)
+    check_split(split, len(groups), "here")
+    assert sorted(np.concatenate(list(split.values())).tolist()) == list(range(len(groups)))
+    owners = [set(groups[rows].tolist()) for rows in split.values()]
+    assert sum(map(len, owners)) == len(set(groups.tolist()))
+    largest = np.bincount(groups).max()
+    if len(set(groups.tolist())) >= 3:
+        assert all(map(len, split.values()))
+        assert abs(len(split["train"]) - 0.5 * len(groups)) <= 2 * largest
+
+
+def test_groups_of_one_row_change_nothing():
+    plain = random_split(50, seed=4)
+    grouped = random_split(50, seed=4, groups=np.arange(50)[::-1])
+    assert all(np.array_equal(plain[part], grouped[part]) for part in plain)
+
+
+@given(GROUPS, st.integers(3, 6), st.integers(0, 3), st.booleans())
+@settings(deadline=None, max_examples=30)
+def test_each_row_is_tested_in_one_fold_and_groups_stay_together(groups, folds, seed, grouped):
+    rows = len(groups)
+    splits = [
+        fold_split(rows, folds, fold, seed, groups if grouped else None) for fold in range(folds)
+    ]
+    tests = [split["test"].tolist() for split in splits]
+    assert sorted(row for test in tests for row in test) == list(range(rows))
+    for number, split in enumerate(splits):
+        check_split(split, rows, "here")
+        assert sum(map(len, split.values())) == rows
+        assert split["val"].tolist() == tests[(number + 1) % folds]
+        if grouped:
+            assert not set(groups[split["test"]]) & set(groups[split["train"]])
+    if not grouped:
+        assert max(map(len, tests)) - min(map(len, tests)) <= 1
+
+
+def test_another_seed_gives_other_folds():
+    assert not np.array_equal(fold_split(50, 5, 0, 0)["test"], fold_split(50, 5, 0, 1)["test"])
+
+
+@pytest.mark.parametrize(("rows", "folds", "fold"), [(10, 2, 0), (2, 3, 0), (10, 3, 3)])
+def test_folds_that_cannot_be_made_are_refused(rows, folds, fold):
+    with pytest.raises(ValueError, match="fold"):
+        fold_split(rows, folds, fold)
+
+
+def test_scaffold_groups_tell_scaffolds_apart():
+    groups = scaffold_groups(["c1ccccc1C", "c1ccccc1", "CCO", "bad", "C", "", "c1ccncc1"])
+    assert groups[0] == groups[1]
+    assert groups[2] == groups[4]
+    assert len(set(groups.tolist())) == 5
+    assert (groups < 0).tolist() == [False, False, False, True, False, True, False]

@@ -1,210 +1,89 @@
 import gzip
-import os
-from pathlib import Path
 
-import numpy as np
+import pandas as pd
 import pytest
 
-from cellformer.data.dataset import Task
-from cellformer.data.table import molecules, read_table
+from cellformer.data.delimited import Dialect
+from cellformer.data.table import Table, is_table, read_table, write_table
 
 
-def table(tmp_path, text, name="set.csv", encoding="utf-8"):
-    (tmp_path / name).write_text(text, encoding=encoding, newline="")
+def table(tmp_path, text, name="set.csv"):
+    (tmp_path / name).write_text(text, newline="")
     return read_table(tmp_path / name)
 
 
-def test_numbers_are_a_regression_and_blanks_are_missing(tmp_path):
-    text = "id,SMILES,logS,note\n1,CCO,0.5,a\n2,C,,b\n3,O,-1e2,\n4,N,NaN,d\n"
-    graphs = molecules(table(tmp_path, text), ["logS"])
-    assert graphs.task == Task("regression", ("logS",), "mae")
-    np.testing.assert_array_equal(graphs.targets[:, 0], np.float32([0.5, np.nan, -100, np.nan]))
-    assert graphs.smiles == ("CCO", "C", "O", "N")
-    assert graphs.graph(0).num_edges == 2
-    assert graphs.name == "set"
-
-
-@pytest.mark.parametrize(
-    ("cells", "kind", "labels", "numbers"),
-    [
-        (["0", "1", "0"], "binary", (0, 1), [0, 1, 0]),
-        (["0.0", "1.0", "0"], "binary", (0, 1), [0, 1, 0]),
-        (["1", "1", "1"], "binary", (0, 1), [1, 1, 1]),
-        (["-1", "1", ""], "binary", (-1, 1), [0, 1, np.nan]),
-        (["yes", "no", "yes"], "binary", ("no", "yes"), [1, 0, 1]),
-        (["red", "green", "blue"], "multiclass", ("blue", "green", "red"), [2, 1, 0]),
-        (["1", "2", "3"], "regression", (), [1, 2, 3]),
-        (["0.5", "1.5", "0.5"], "regression", (), [0.5, 1.5, 0.5]),
-    ],
-)
-def test_the_kind_of_a_column_is_read_off_it(tmp_path, cells, kind, labels, numbers):
-    lines = "\n".join(f"C,{cell}" for cell in cells)
-    graphs = molecules(table(tmp_path, f"smiles,y\n{lines}\n"), ["y"])
-    assert (graphs.task.kind, graphs.task.labels) == (kind, labels)
-    np.testing.assert_array_equal(graphs.targets[:, 0], np.float32(numbers))
-
-
-def test_a_kind_can_be_chosen(tmp_path):
-    read = table(tmp_path, "smiles,y\nC,1\nC,2\nC,3\n")
-    assert molecules(read, ["y"], kind="multiclass").task.labels == (1, 2, 3)
-
-
-def test_a_word_among_numbers_is_named_with_its_row(tmp_path):
-    read = table(tmp_path, "smiles,y\nC,1.5\nC,2.5\nC,>10\n")
-    with pytest.raises(ValueError, match=r"set\.csv: column 'y'.*row 2 .*'>10'"):
-        molecules(read, ["y"])
-    with pytest.raises(ValueError, match=r"row 2 .*'>10', not a number"):
-        molecules(read, ["y"], kind="regression")
-
-
-def test_byte_order_mark_quoted_commas_and_windows_lines(tmp_path):
-    text = 'smiles,name,y\r\nCCO,"ethanol, pure",1.5\r\nC,"two\r\nlines",2.5\r\n'
-    read = table(tmp_path, text, encoding="utf-8-sig")
-    assert read.header == ("smiles", "name", "y")
-    assert read.column("name") == ("ethanol, pure", "two\r\nlines")
-    assert molecules(read, ["y"]).targets.ravel().tolist() == [1.5, 2.5]
-
-
-def test_gzipped_tables_are_read_and_written(tmp_path):
-    with gzip.open(tmp_path / "set.csv.gz", "wt") as stream:
-        stream.write("smiles,y\nCCO,1.5\n")
-    read = read_table(tmp_path / "set.csv.gz")
-    assert molecules(read, ["y"]).name == "set"
-    read.write(tmp_path / "out.csv.gz", {"p": ["2"]}, overwrite=False)
-    written = gzip.decompress((tmp_path / "out.csv.gz").read_bytes())
-    assert written == b"smiles,y,p\nCCO,1.5,2\n"
-
-
-def test_bad_molecules_keep_their_row_and_say_why(tmp_path):
-    graphs = molecules(
-        table(tmp_path, "smiles,y\nCCO,1.5\nnope,2.5\n,3.5\nC(C)(C)(C)(C)C,4\n"), ["y"]
-    )
-    assert len(graphs) == 4
-    assert graphs.graph(0).num_vertices == 3
-    for row, reason in ((1, "'nope' is not a SMILES"), (2, "empty"), (3, "valence")):
-        with pytest.raises(ValueError, match=reason):
-            graphs.graph(row)
-
-
-@pytest.mark.parametrize(
-    ("smiles", "atoms", "bonds"),
-    [("C", 1, 0), ("[Na+].[Cl-]", 2, 0), ("[H][H]", 2, 1), ("CC.[K+]", 3, 1)],
-)
-def test_single_atoms_and_salts_are_molecules(tmp_path, smiles, atoms, bonds):
-    graph = molecules(table(tmp_path, f"smiles\n{smiles}\n")).graph(0)
-    assert (graph.num_vertices, graph.num_edges) == (atoms, bonds)
-
-
-@pytest.mark.parametrize(
-    "name", ["smiles", "SMILES", " Smiles", "canonical_smiles", "mol", "Structure"]
-)
-def test_the_smiles_column_is_found_by_its_usual_names(tmp_path, name):
-    graphs = molecules(table(tmp_path, f"x,{name}\n1,CCO\n"))
-    assert graphs.smiles == ("CCO",)
-    assert graphs.task_or_none is None
-
-
-def test_missing_columns_are_named_with_the_nearest_one(tmp_path):
-    read = table(tmp_path, "drug,Solubility\nCCO,1\n")
-    with pytest.raises(ValueError, match=r"no column named like smiles.*'drug', 'Solubility'"):
-        molecules(read)
-    assert molecules(read, smiles_column="drug").smiles == ("CCO",)
-    with pytest.raises(ValueError, match="no column 'solubilty'; did you mean 'Solubility'"):
-        molecules(read, ["solubilty"], "drug")
-    with pytest.raises(ValueError, match="no column 'weight'; its columns are"):
-        molecules(read, ["weight"], "drug")
-
-
-def test_a_split_column_is_read(tmp_path):
-    text = "smiles,y,Split\nC,1.5,train\nC,2.5,valid\nC,1,TEST\nC,2,\nC,3,validation\n"
-    split = molecules(table(tmp_path, text), ["y"]).split
-    assert {part: rows.tolist() for part, rows in split.items()} == {
-        "train": [0], "val": [1, 4], "test": [2]}  # fmt: skip
-    with pytest.raises(ValueError, match=r"'Split', row 0 .* 'maybe'"):
-        molecules(table(tmp_path, "smiles,y,Split\nC,1.5,maybe\n"), ["y"])
-
-
-def test_a_trained_models_task_keeps_its_numbers_and_may_be_absent(tmp_path):
-    task = Task("binary", ("y",), "rocauc", ("bad", "good"))
-    assert molecules(table(tmp_path, "smiles,y\nC,good\n"), task=task).targets.tolist() == [[1.0]]
-    assert molecules(table(tmp_path, "smiles\nC\n"), task=task).task_or_none is None
-    with pytest.raises(ValueError, match=r"row 0 .* 'ugly'; the known classes are 'bad', 'good'"):
-        molecules(table(tmp_path, "smiles,y\nC,ugly\n"), task=task)
-
-
-def test_several_targets_with_missing_values(tmp_path):
-    text = "smiles,a,b\nC,1,\nC,,0\nC,0,1\n"
-    graphs = molecules(table(tmp_path, text), ["a", "b"])
-    assert graphs.task == Task("binary", ("a", "b"), "rocauc", (0, 1))
-    assert graphs.labeled().tolist() == [2, 2]
-    with pytest.raises(ValueError, match="named twice"):
-        molecules(table(tmp_path, text), ["a", "a"])
+def test_which_sources_are_tables(tmp_path):
+    for name in ("a.csv", "b.TSV", "c.csv.gz", "d.parquet", "-", tmp_path / "e.tab"):
+        assert is_table(name)
+    for name in ("a.npz", "nci", "csv", "a.xlsx"):
+        assert not is_table(name)
+    assert is_table(pd.DataFrame())
+    assert not is_table([1, 2])
 
 
 def test_written_tables_keep_rows_order_and_cells(tmp_path):
-    text = 'id,smiles,note\n007,CCO,"a, b"\n1.50,nope,\n007,CCO,\n'
+    text = 'id,smiles,note\n007,CCO,"a, b"\n1.50,nope,\n007,CCO,NA\n'
     read = table(tmp_path, text)
-    read.write(tmp_path / "out.csv", {"prediction": ["1", "", "3"]}, overwrite=False)
+    write_table(read.frame.assign(p=["1", "", "3"]), tmp_path / "out.csv", read.dialect)
     assert (tmp_path / "out.csv").read_text() == (
-        'id,smiles,note,prediction\n007,CCO,"a, b",1\n1.50,nope,,\n007,CCO,,3\n'
+        'id,smiles,note,p\n007,CCO,"a, b",1\n1.50,nope,,\n007,CCO,NA,3\n'
     )
-    with pytest.raises(FileExistsError):
-        read.write(tmp_path / "out.csv", {}, overwrite=False)
-    with pytest.raises(ValueError, match="already has a column 'note'"):
-        read.write(tmp_path / "new.csv", {"note": ["", "", ""]}, overwrite=False)
-    with pytest.raises(ValueError, match="1 cells for 3 rows"):
-        read.write(tmp_path / "new.csv", {"p": [""]}, overwrite=False)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "is empty"),
-        ("\n\n", "is empty"),
-        ("smiles,y\nC,1,2\n", "line 2: 3 cells where the header names 2"),
-        ("smiles,y\nC\n", "line 2: 1 cells"),
-        ("smiles,y,y\nC,1,2\n", "two columns named 'y'"),
-        ('smiles,y\n"C,1\n', "line 2: "),
-    ],
-)
-def test_what_is_no_table_is_named(tmp_path, text, words):
-    with pytest.raises(ValueError, match=words) as error:
-        table(tmp_path, text)
-    assert "set.csv" in str(error.value)
+def test_a_table_is_written_as_it_was_read(tmp_path):
+    raw = '\ufeffsmiles;n\u00f6te\r\nC;"x\r\ny"\r\n'.encode()
+    (tmp_path / "in.csv").write_bytes(raw)
+    read = read_table(tmp_path / "in.csv")
+    assert read.dialect == Dialect(";", "\r\n", True)
+    write_table(read.frame, tmp_path / "out.csv", read.dialect)
+    assert (tmp_path / "out.csv").read_bytes() == raw
 
 
-def test_unreadable_files_are_named(tmp_path):
+def test_the_ending_of_the_output_decides(tmp_path, capsys):
+    read = table(tmp_path, "smiles\ty\nC\t1,5\n", "set.tsv")
+    write_table(read.frame, tmp_path / "out.csv", read.dialect)
+    assert (tmp_path / "out.csv").read_text() == 'smiles,y\nC,"1,5"\n'
+    write_table(read.frame, tmp_path / "out.tsv.gz", Dialect(";"))
+    assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()) == b"smiles\ty\nC\t1,5\n"
+    write_table(read.frame, tmp_path / "out.parquet")
+    assert pd.read_parquet(tmp_path / "out.parquet")["y"].tolist() == ["1,5"]
+    write_table(read.frame, None)
+    assert capsys.readouterr().out == 'smiles,y\nC,"1,5"\n'
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "out.csv", "out.parquet", "out.tsv.gz", "set.tsv"]  # fmt: skip
+
+
+def test_parquet_keeps_its_types(tmp_path):
+    frame = pd.DataFrame({"smiles": ["C", None], "y": [1.5, 2.5], "when": pd.to_datetime([0, 1])})
+    frame.to_parquet(tmp_path / "set.parquet")
+    read = read_table(tmp_path / "set.parquet")
+    pd.testing.assert_frame_equal(read.frame, frame)
+    assert read.name == "set"
+    (tmp_path / "bad.parquet").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match=r"bad\.parquet cannot be read as parquet"):
+        read_table(tmp_path / "bad.parquet")
+
+
+def test_frames_of_polars_and_arrow_are_tables():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"smiles": ["C", None], "y": [1, None]})
+    for each in (frame, frame.to_arrow()):
+        read = Table.of_frame(each)
+        assert read.header == ("smiles", "y")
+        assert read.column("smiles").isna().tolist() == [False, True]
+    with pytest.raises(TypeError):
+        Table.of_frame([("C", 1)])
+
+
+def test_columns_of_one_name_are_kept_and_only_choosing_one_is_an_error(tmp_path):
+    read = table(tmp_path, "smiles,y,y,\nC,1,2,3\n")
+    assert read.header == ("smiles", "y", "y", "")
+    assert read.frame.iloc[0].tolist() == ["C", "1", "2", "3"]
+    assert read.column("").tolist() == ["3"]
+    with pytest.raises(ValueError, match="two columns named 'y'"):
+        read.column("y")
+
+
+def test_a_file_that_is_absent_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="no file"):
         read_table(tmp_path / "absent.csv")
-    with pytest.raises(ValueError, match=r"latin\.csv is not UTF-8"):
-        table(tmp_path, "smiles,näme\nC,1\n", "latin.csv", "latin-1")
-    (tmp_path / "bad.csv.gz").write_text("smiles\nC\n")
-    with pytest.raises(ValueError, match=r"bad\.csv\.gz cannot be read"):
-        read_table(tmp_path / "bad.csv.gz")
-    with gzip.open(tmp_path / "whole.csv.gz", "wt") as stream:
-        stream.write("smiles\n" + "CCO\n" * 1000)
-    cut = (tmp_path / "whole.csv.gz").read_bytes()[:-12]
-    (tmp_path / "cut.csv.gz").write_bytes(cut)
-    with pytest.raises(ValueError, match=r"cut\.csv\.gz cannot be read"):
-        read_table(tmp_path / "cut.csv.gz")
-
-
-def test_the_fingerprint_is_that_of_the_molecules(tmp_path):
-    one = molecules(table(tmp_path, "smiles,y\nC,1.5\nO,2.5\n"), ["y"]).fingerprint
-    assert molecules(table(tmp_path, "y,smiles\n3.5,C\n,O\n")).fingerprint == one
-    assert molecules(table(tmp_path, "smiles\nO\nC\n")).fingerprint != one
-
-
-@pytest.mark.skipif(not os.environ.get("CELLFORMER_DATA"), reason="CELLFORMER_DATA is not set")
-def test_real_tables():
-    folder = Path(os.environ["CELLFORMER_DATA"])
-    esol = read_table(folder / "extra/esol_delaney-processed.csv.gz")
-    name = "measured log solubility in mols per litre"
-    values = molecules(esol, [name]).targets[:, 0]
-    assert len(values) == 1128
-    assert values.mean() == pytest.approx(-3.050, abs=1e-3)
-    molhiv = molecules(read_table(folder / "molhiv/molhiv.csv.gz"), ["HIV_active"])
-    assert len(molhiv) == 41127
-    assert molhiv.task.kind == "binary"
-    assert int(molhiv.targets.sum()) == 1443
-    assert [len(molhiv.split[p]) for p in ("train", "val", "test")] == [32901, 4113, 4113]

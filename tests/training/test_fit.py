@@ -196,7 +196,7 @@ def test_all_kinds_of_tasks_train(tiny, tmp_path):
 
 def test_data_without_a_validation_part_are_refused(tiny, tmp_path):
     config = replace(tiny, data=replace(tiny.data, split="random", fractions=(1.0, 0.0, 0.0)))
-    with pytest.raises(ValueError, match="no complex is left in the val part"):
+    with pytest.raises(ValueError, match="no labeled complex is left in the val part"):
         train(config, tmp_path / "run")
     assert not RunFolder(tmp_path / "run").config.exists()
 

@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import Parser, add_output
 from cellformer.training.config import DataConfig
 
 
@@ -15,13 +14,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "source", type=str, help="a data set by name or path, a mesh file, or a SMILES string"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=None,
-        help="the CSV file to write (default: standard output)",
-    )
+    add_output(parser, "the CSV file to write")
     parser.add_argument("--index", type=int, default=0, help="the row to encode")
     parser.add_class_arguments(DataConfig, "data", skip={"source"})
 

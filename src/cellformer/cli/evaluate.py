@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import Parser, add_input
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -25,11 +25,13 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         help="which part of the run's own data to score",
     )
     parser.add_argument(
-        "--weights",
-        choices=("best", "last"),
-        default="best",
-        help="those of the best validation epoch or of the last epoch",
+        "--on-error",
+        choices=("skip", "fail"),
+        default="skip",
+        help="what happens to a row without a valid molecule: it does not count, or the exit "
+        "code is 1",
     )
+    add_input(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -37,7 +39,14 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.evaluate import evaluate
 
     result = evaluate(
-        arguments.run, arguments.source, part=arguments.part, weights=arguments.weights
+        arguments.run,
+        arguments.source,
+        part=arguments.part,
+        weights=arguments.weights,
+        on_error=arguments.on_error,
+        interval=arguments.interval,
+        calibrate=arguments.calibrate,
+        smiles_column=arguments.smiles_column,
     )
     print(json.dumps(result, indent=2))
     return 0

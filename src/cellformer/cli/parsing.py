@@ -4,6 +4,7 @@ import difflib
 import re
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NoReturn
 
 from jsonargparse import ArgumentParser
@@ -20,6 +21,45 @@ class Parser(ArgumentParser):
         """Prints what is wrong and ends with exit code 2."""
         print(f"cellformer: {message}{suggestion(message, self.vocabulary)}", file=sys.stderr)
         sys.exit(USAGE_ERROR)
+
+
+def add_output(parser: Parser, what: str) -> None:
+    """The option -o of a command that writes a table."""
+    parser.add_argument(
+        "-o", "--output", type=Path, default=None, help=f"{what} (default: standard output)"
+    )
+
+
+def add_input(parser: Parser) -> None:
+    """The options of a command that reads rows for a trained model."""
+    parser.add_argument(
+        "--smiles-column",
+        type=str,
+        default=None,
+        help="the column of SMILES strings (default: that of the run, or by the usual names)",
+    )
+    parser.add_argument(
+        "--interval",
+        type=float,
+        default=None,
+        metavar="LEVEL",
+        help="for regression: the probability with which intervals are to hold the true value, "
+        "such as 0.9",
+    )
+    parser.add_argument(
+        "--calibrate",
+        type=str,
+        default=None,
+        metavar="FILE",
+        help="labeled rows that the run has not seen, to calibrate intervals on (default: the "
+        "run's validation part, which also chose its best epoch)",
+    )
+    parser.add_argument(
+        "--weights",
+        choices=("best", "last"),
+        default="best",
+        help="those of the best validation epoch or of the last epoch",
+    )
 
 
 def suggestion(message: str, vocabulary: Iterable[str]) -> str:

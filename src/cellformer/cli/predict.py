@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import Parser, add_input, add_output
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -15,41 +15,45 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "source",
         type=str,
-        help="a .csv with a column of SMILES, an .npz, or the name of a data set",
+        help="a table with SMILES (.csv, .tsv, .parquet, or - for standard input), an .npz, or "
+        "the name of a data set",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=None,
-        help="the CSV file to write (default: standard output)",
-    )
+    add_output(parser, "the table to write, .csv, .tsv or .parquet")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
     parser.add_argument(
-        "--weights",
-        choices=("best", "last"),
-        default="best",
-        help="those of the best validation epoch or of the last epoch",
+        "--on-error",
+        choices=("null", "skip", "fail"),
+        default="null",
+        help="what happens to a row without a prediction: it stays, blank, with the reason in "
+        "column error; it is left out; or nothing is written and the exit code is 1",
     )
+    add_input(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Writes the rows of the source in their order with new columns."""
-    if arguments.output is not None and arguments.output.exists() and not arguments.overwrite:
-        raise FileExistsError(f"{arguments.output} exists; choose another name or --overwrite")
-    from cellformer.data.files import replace_atomically
-    from cellformer.training.predict import predict
+    output = None if arguments.output == Path("-") else arguments.output
+    if output is not None and output.exists() and not arguments.overwrite:
+        raise FileExistsError(f"{output} exists; choose another name or --overwrite")
+    from cellformer.data.table import is_table, write_table
+    from cellformer.training.predict import predict_table
 
-    table = predict(arguments.run, arguments.source, weights=arguments.weights)
-    if arguments.output is None:
-        table.to_csv(sys.stdout, index=False)
-    else:
-        with replace_atomically(arguments.output) as unfinished:
-            table.to_csv(unfinished, index=False)
-    failed = int((table["error"] != "").sum()) if "error" in table else 0
-    if failed:
+    if output is not None and not is_table(output):
+        raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
+    predicted = predict_table(
+        arguments.run,
+        arguments.source,
+        weights=arguments.weights,
+        on_error=arguments.on_error,
+        interval=arguments.interval,
+        calibrate=arguments.calibrate,
+        smiles_column=arguments.smiles_column,
+    )
+    write_table(predicted.frame, output, predicted.dialect)
+    if predicted.failed:
         print(
-            f"{failed} of {len(table)} rows could not be predicted; column error says why",
+            f"{predicted.failed} of {predicted.rows} rows could not be predicted"
+            + ("; column error says why" if arguments.on_error == "null" else " and are left out"),
             file=sys.stderr,
         )
-    return 0
+    return 1 if predicted.rows and predicted.failed == predicted.rows else 0

@@ -19,7 +19,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "source",
         type=str,
         nargs="?",
-        help="name of a built-in data set, or path of an .npz or .csv file",
+        help="name of a built-in data set, or path of an .npz file or a table (.csv, .tsv, "
+        ".parquet)",
     )
     parser.add_argument(
         "-o",
@@ -46,6 +47,20 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         type=str,
         help="a column to learn; repeat it for several (short for data.target)",
     )
+    parser.add_argument(
+        "--ensemble",
+        type=int,
+        default=None,
+        metavar="N",
+        help="train N models that differ in their seed; they predict together, with a spread",
+    )
+    parser.add_argument(
+        "--folds",
+        type=int,
+        default=None,
+        metavar="K",
+        help="cross-validation: train K models, each tested on a part of its own",
+    )
     parser.add_class_arguments(RunConfig, None)
     parser.set_defaults(flatten(PRESETS[preset_in(arguments)]))
 
@@ -54,13 +69,28 @@ def run(arguments: Namespace) -> int:
     """Trains, prints the result, and says where it is."""
     if (arguments.source is None) == (arguments.resume is None):
         raise ValueError("give either a source to train on or --resume with a run folder")
+    if arguments.ensemble is not None and arguments.folds is not None:
+        raise ValueError("give either --ensemble or --folds")
+    if arguments.source == "-":
+        raise ValueError(
+            "a run must be able to read its data again, so it cannot be trained on standard "
+            "input; give a file"
+        )
     from cellformer.training.fit import TrainingInterrupted, resume, train
+    from cellformer.training.run_folder import RunFolder
+    from cellformer.training.several import (
+        cross_validate,
+        describe_several,
+        resume_several,
+        train_ensemble,
+    )
     from cellformer.training.summary import describe
 
     try:
         if arguments.resume is not None:
             folder = arguments.resume
-            summary = resume(folder)
+            several = RunFolder(folder).members.exists()
+            summary = resume_several(folder) if several else resume(folder)
         else:
             data = replace(
                 arguments.data,
@@ -71,11 +101,16 @@ def run(arguments: Namespace) -> int:
                 data, arguments.attention, arguments.model, arguments.optimizer, arguments.training
             )
             folder = arguments.output or _free_folder(arguments.source)
-            summary = train(config, folder)
+            if arguments.ensemble is not None:
+                summary = train_ensemble(config, folder, arguments.ensemble)
+            elif arguments.folds is not None:
+                summary = cross_validate(config, folder, arguments.folds)
+            else:
+                summary = train(config, folder)
     except TrainingInterrupted as stopped:
         print(f"cellformer: {stopped}", file=sys.stderr)
         return 128 + stopped.signal
-    print(describe(summary))
+    print(describe_several(summary) if "members" in summary else describe(summary))
     print(f"Everything about this run is in {folder}")
     return 0
 

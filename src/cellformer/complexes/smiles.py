@@ -4,6 +4,8 @@ Source: the ``mol2graph`` scheme of ogb 1.3.6, by its published lists. Every lis
 category for values that it does not name.
 """
 
+import re
+
 import numpy as np
 from jaxtyping import Int64
 from rdkit import Chem, rdBase
@@ -41,13 +43,30 @@ def parse_smiles(smiles: str) -> Chem.Mol:
         if molecule is None:  # find out why
             parsed = Chem.MolFromSmiles(smiles, sanitize=False)
             if parsed is None:
-                raise ValueError(f"{smiles!r} is not a SMILES string")
+                raise ValueError(f"{smiles!r} is not a SMILES string{_syntax_error(smiles)}")
             problems = Chem.DetectChemistryProblems(parsed)
             reason = f": {problems[0].Message()}" if problems else ""
             raise ValueError(f"{smiles!r} is not a valid molecule{reason}")
     if not molecule.GetNumAtoms():
         raise ValueError(f"{smiles!r} has no atoms")
     return molecule
+
+
+def _syntax_error(smiles: str) -> str:
+    """What RDKit logs about a string that it cannot parse, and where in it."""
+    try:
+        from rdkit.rdBase import CaptureErrorLog  # not in releases before 2026
+    except ImportError:
+        return ""
+    with CaptureErrorLog() as log:
+        Chem.MolFromSmiles(smiles, sanitize=False)
+    said = [line.partition("Parse Error: ")[2] for line in log.messages.splitlines()]
+    reasons = [
+        re.sub(r" (while parsing|for input): .*| while parsing$|:$", "", line)
+        for line in said
+        if line and not line.startswith("Failed parsing")
+    ]
+    return f": {', '.join(reasons)}" if reasons else ""
 
 
 def atoms_and_bonds(

@@ -1,7 +1,7 @@
 """What a source of data gives: graphs, targets, a split, and the task they pose."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -183,24 +183,6 @@ def check_split(split: Mapping[str, NDArray[np.integer]], rows: int, where: str)
         owner[indices] = number
         if np.count_nonzero(owner == number) != len(indices):
             raise ValueError(f"{where}: {part}_idx names a row twice")
-
-
-def class_numbers(
-    values: Sequence[Label | None], labels: Sequence[Label], where: str
-) -> Float32[np.ndarray, " row"]:
-    """The number of each row's label, NaN for None; raises ValueError at an unknown label."""
-    numbers = {label: float(number) for number, label in enumerate(labels)}
-    rows = np.full(len(values), np.nan, np.float32)
-    for row, value in enumerate(values):
-        if value is None:
-            continue
-        if value not in numbers:
-            raise ValueError(
-                f"{where}: row {row} (counted from 0) has the class {value!r}; the known classes "
-                f"are {', '.join(map(repr, labels))}"
-            )
-        rows[row] = numbers[value]
-    return rows
 
 
 def fingerprint_of(parts: Iterable[str | bytes | NDArray[np.generic]]) -> str:

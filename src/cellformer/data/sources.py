@@ -7,9 +7,10 @@ from pathlib import Path
 
 from cellformer.data.dataset import GraphSet, Kind, Metric, Task
 from cellformer.data.gcb import GCB_NAMES, generate_gcb
+from cellformer.data.molecules import molecules
 from cellformer.data.nci import open_nci
 from cellformer.data.npz import read_npz
-from cellformer.data.table import molecules, read_table
+from cellformer.data.table import TABLE_ENDINGS, is_table, read_table
 
 FOUND_IN_FOLDER = {
     "zinc": "zinc/zinc12k_graphs.npz",
@@ -17,7 +18,7 @@ FOUND_IN_FOLDER = {
 }
 """Sets that are not shipped: files of the folder that ``CELLFORMER_DATA`` names."""
 
-FILE_ENDINGS = (".npz", ".csv", ".csv.gz")
+FILE_ENDINGS = (".npz", *TABLE_ENDINGS)
 
 
 def source_names() -> tuple[str, ...]:
@@ -33,12 +34,16 @@ def open_source(
     metric: Metric | None = None,
     task: Task | None = None,
     cache_dir: Path | None = None,
+    split_column: str | None = None,
+    separator: str | None = None,
+    charset: str | None = None,
 ) -> GraphSet:
-    """Opens a built-in set by name, or a ``.npz``, ``.csv`` or ``.csv.gz`` file by its path.
+    """Opens a built-in set by name, or an ``.npz`` file or a table by its path.
 
-    ``target`` names the columns to learn (a CSV file has targets only where some are named),
-    ``smiles_column``, ``kind`` and ``metric`` overrule what the file suggests, and ``task`` is
-    that of a trained model, whose classes keep their numbers. Raises ValueError, with the nearest
+    ``target`` names the columns to learn (a table has targets only where some are named),
+    ``smiles_column``, ``split_column``, ``kind``, ``metric``, ``separator`` and ``charset``
+    overrule what the file suggests, and ``task`` is that of a trained model, whose classes keep
+    their numbers. Raises ValueError, with the nearest
     name, if there is no such source, and FileNotFoundError if there is no such file.
     """
     word = os.fspath(name)
@@ -57,8 +62,9 @@ def open_source(
         if smiles_column is not None:
             raise ValueError(f"{word} is a file of graphs and has no SMILES column")
         return read_npz(word, targets, kind, metric, task)
-    if word.endswith((".csv", ".csv.gz")):
-        return molecules(read_table(word), targets, smiles_column, kind, metric, task)
+    if is_table(word):
+        table = read_table(word, separator, charset)
+        return molecules(table, targets, smiles_column, kind, metric, task, split_column)
     near = difflib.get_close_matches(word.lower(), source_names(), 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(

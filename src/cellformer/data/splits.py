@@ -1,20 +1,74 @@
 """Which rows train, validate and test."""
 
+import heapq
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from jaxtyping import Int64
 
+from cellformer.data.dataset import PARTS
+
 Split = dict[str, Int64[np.ndarray, " _"]]
 
 
-def random_split(rows: int, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0) -> Split:
-    """A random division of ``rows`` rows; the same seed gives the same one. Indices ascend."""
+def random_split(
+    rows: int,
+    fractions: Sequence[float] = (0.8, 0.1, 0.1),
+    seed: int = 0,
+    groups: Int64[np.ndarray, " row"] | None = None,
+) -> Split:
+    """A random division of ``rows`` rows; the same seed gives the same one. Indices ascend.
+
+    Rows with the same number in ``groups`` stay together, so parts may be larger or smaller than
+    asked for; no part that should have rows goes without while there are groups enough.
+    """
     ends = _ends(rows, fractions)
     order = np.random.default_rng(seed).permutation(rows)
+    if groups is not None:
+        _, members = np.unique(groups, return_inverse=True)
+        place = np.full(members.max(initial=-1) + 1, rows)
+        np.minimum.at(place, members[order], np.arange(rows))  # where a group is met first
+        order = order[np.argsort(place[members[order]], kind="stable")]
+        met = place[members[order]]
+        starts = np.flatnonzero(np.r_[True, met[1:] != met[:-1]]) if rows else np.zeros(0, int)
+        ends = _between_groups(np.append(starts, rows), ends)
     parts = np.split(order, ends)
-    return {name: np.sort(part) for name, part in zip(("train", "val", "test"), parts, strict=True)}
+    return _named(np.sort(part) for part in parts)
+
+
+def fold_split(
+    rows: int,
+    folds: int,
+    fold: int,
+    seed: int = 0,
+    groups: Int64[np.ndarray, " row"] | None = None,
+) -> Split:
+    """One of ``folds`` divisions for cross-validation: each row is in the test part of one.
+
+    Fold number ``fold`` is the test part, the next one validates, all others train. Rows with the
+    same number in ``groups`` stay together: groups go, by falling size and in random order among
+    equals, to the fold that is smallest so far. Indices ascend. Raises ValueError unless
+    3 <= folds <= rows and 0 <= fold < folds.
+    """
+    if not 3 <= folds <= rows:
+        raise ValueError(f"folds must be from 3 to the number of rows ({rows}), got {folds}")
+    if not 0 <= fold < folds:
+        raise ValueError(f"fold must be from 0 to {folds - 1}, got {fold}")
+    _, members, sizes = np.unique(
+        np.arange(rows) if groups is None else groups, return_inverse=True, return_counts=True
+    )
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    filled = [(0, number) for number in range(folds)]  # a heap
+    fold_of = np.zeros(len(sizes), np.int64)
+    for group in order.tolist():
+        size, number = filled[0]
+        fold_of[group] = number
+        heapq.heapreplace(filled, (size + int(sizes[group]), number))
+    owner = fold_of[members]
+    test, val = owner == fold, owner == (fold + 1) % folds
+    return _named(np.flatnonzero(part) for part in (~test & ~val, val, test))
 
 
 def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = (0.8, 0.1, 0.1)) -> Split:
@@ -25,11 +79,11 @@ def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = (0.8, 0.1
     Open Graph Benchmark's ogbg-molhiv, chirality included. Rows whose SMILES is not valid belong
     to no part. Indices ascend.
     """
-    groups: dict[str, list[int]] = defaultdict(list)
-    for row, text in enumerate(smiles):
-        scaffold = scaffold_of(text)
-        if scaffold is not None:
-            groups[scaffold].append(row)
+    keys = scaffold_groups(smiles)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for row, key in enumerate(keys.tolist()):
+        if key >= 0:
+            groups[key].append(row)
     rows = sum(map(len, groups.values()))
     train_end, val_end = _ends(rows, fractions)
     train: list[int] = []
@@ -42,8 +96,18 @@ def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = (0.8, 0.1
             val += group
         else:
             test += group
-    named = zip(("train", "val", "test"), (train, val, test), strict=True)
-    return {name: np.sort(np.asarray(part, np.int64)) for name, part in named}
+    return _named(np.sort(np.asarray(part, np.int64)) for part in (train, val, test))
+
+
+def scaffold_groups(smiles: Sequence[str]) -> Int64[np.ndarray, " row"]:
+    """A number from 0 per row, equal for equal scaffolds; different ones below 0 if not valid."""
+    numbers: dict[str, int] = {}
+    scaffolds = [scaffold_of(text) for text in smiles]
+    keys = [
+        -1 - row if scaffold is None else numbers.setdefault(scaffold, len(numbers))
+        for row, scaffold in enumerate(scaffolds)
+    ]
+    return np.array(keys, np.int64)
 
 
 def scaffold_of(smiles: str) -> str | None:
@@ -63,6 +127,22 @@ def scaffold_of(smiles: str) -> str | None:
                 mol=molecule, includeChirality=True
             )
         )
+
+
+def _named(parts: Iterable[Int64[np.ndarray, " _"]]) -> Split:
+    return dict(zip(PARTS, parts, strict=True))
+
+
+def _between_groups(borders: Int64[np.ndarray, " _"], ends: tuple[int, int]) -> tuple[int, int]:
+    """The borders of groups, from 0 to the number of rows, that are nearest to two ends."""
+    last = len(borders) - 1
+    wanted = np.diff([0, *ends, borders[-1]]) > 0  # parts that should have a group at least
+    train, val, test = wanted.astype(int).tolist() if wanted.sum() <= last else (0, 0, 0)
+    first = int(np.abs(borders - ends[0]).argmin())
+    first = min(max(first, train), last - val - test)
+    second = int(np.abs(borders - ends[1]).argmin())
+    second = min(max(second, first + val), last - test)
+    return int(borders[first]), int(borders[second])
 
 
 def _ends(rows: int, fractions: Sequence[float]) -> tuple[int, int]:

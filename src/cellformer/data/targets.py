@@ -1,11 +1,12 @@
 """From the values in a file to a task and to the numbers that a model learns."""
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float32
+from numpy.typing import NDArray
 
 from cellformer.data.dataset import (
     DEFAULT_METRIC,
@@ -13,11 +14,41 @@ from cellformer.data.dataset import (
     Label,
     Metric,
     Task,
-    class_numbers,
 )
 
+MISSING = ("", "na", "n/a", "nan", "null", "none")
 Value: TypeAlias = int | float | str | None  # None where a value is missing
-Columns: TypeAlias = Mapping[str, Sequence[Value]]  # one per target, by name
+Column: TypeAlias = NDArray[Any]
+"""Numbers (float64, NaN where missing), or words (objects, None where missing)."""
+Columns: TypeAlias = Mapping[str, Column | Sequence[Value]]  # one per target, by name
+
+
+def parse_column(cells: "pd.Series[Any]", decimal_comma: bool = False) -> Column:
+    """Numbers if all cells that are not blank are numbers, else words, without outer blanks.
+
+    ``decimal_comma`` reads 1,5 as well, where commas do not separate columns.
+    """
+    if pd.api.types.is_numeric_dtype(cells):  # boolean too
+        return cells.to_numpy(np.float64, na_value=np.nan)
+    texts = cells.astype(object).where(cells.notna(), "").astype(str).str.strip()
+    texts = texts.mask(texts.str.lower().isin(MISSING), "")
+    numbers = parse_numbers(texts, decimal_comma)
+    if not np.isnan(numbers[(texts != "").to_numpy(bool)]).any():
+        return numbers
+    words: Column = texts.to_numpy(object, copy=True)
+    words[words == ""] = None
+    return words
+
+
+def parse_numbers(texts: "pd.Series[Any]", decimal_comma: bool) -> NDArray[np.float64]:
+    """The cells that are numbers, NaN elsewhere."""
+    numbers = pd.to_numeric(texts, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    if decimal_comma and np.isnan(numbers).any():
+        commas = texts.str.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?").fillna(False).to_numpy(bool)
+        points = pd.to_numeric(texts[commas].str.replace(",", "."))
+        numbers = numbers.copy()
+        numbers[commas] = points.to_numpy(np.float64)
+    return numbers
 
 
 def make_task(columns: Columns, kind: Kind, metric: Metric | None, where: str) -> Task:
@@ -31,7 +62,7 @@ def make_task(columns: Columns, kind: Kind, metric: Metric | None, where: str) -
 
 def classification_of(columns: Columns) -> Kind:
     """Binary if no column has more than two different values, else multi-class."""
-    most = max(len(set(values) - {None}) for values in columns.values())
+    most = max(len(_known(values)) for values in columns.values())
     return "binary" if most <= 2 else "multiclass"
 
 
@@ -41,45 +72,73 @@ def encode_targets(columns: Columns, task: Task, where: str) -> Float32[np.ndarr
     Raises ValueError, naming the row, at a value that is no number or no known class.
     """
     encoded = [
-        _numbers(values, f"{where}: target {name!r}")
+        _numbers(_column(values), f"{where}: target {name!r}")
         if task.kind == "regression"
-        else class_numbers(
-            [_label(value, task.labels) for value in values],
-            task.labels,
-            f"{where}: target {name!r}",
-        )
+        else _classes(_column(values), task.labels, f"{where}: target {name!r}")
         for name, values in columns.items()
     ]
     return np.stack(encoded, axis=1)
 
 
-def _numbers(values: Sequence[Value], where: str) -> Float32[np.ndarray, " row"]:
-    rows = np.full(len(values), np.nan, np.float32)
-    for row, value in enumerate(values):
-        if value is None:
-            continue
-        if isinstance(value, str):
-            raise ValueError(
-                f"{where}: row {row} (counted from 0) is {value!r}, not a number; correct it, "
-                "leave it blank, or learn the column as classes"
-            )
-        rows[row] = value
-        if not math.isfinite(rows[row]):
-            raise ValueError(
-                f"{where}: row {row} (counted from 0) is {value}, which is no finite float32; "
-                "leave it blank where the value is unknown"
-            )
+def _column(values: Column | Sequence[Value]) -> Column:
+    if isinstance(values, np.ndarray):
+        return values
+    if any(isinstance(value, str) for value in values):
+        words: Column = np.empty(len(values), object)
+        words[:] = [None if value is None else str(value) for value in values]
+        return words
+    return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def _known(values: Column | Sequence[Value]) -> list[Any]:
+    """The different values that occur, in order."""
+    column = _column(values)
+    return sorted(set(column[~pd.isna(column)].tolist()))
+
+
+def _numbers(values: Column, where: str) -> Float32[np.ndarray, " row"]:
+    if values.dtype != np.float64:
+        numbers = parse_numbers(pd.Series(values), decimal_comma=False)
+        row = int((np.isnan(numbers) & ~pd.isna(values)).argmax())
+        raise ValueError(
+            f"{where}: row {row} (counted from 0) is {values[row]!r}, not a number; correct it, "
+            "leave it blank, or learn the column as classes"
+        )
+    with np.errstate(over="ignore"):
+        rows = values.astype(np.float32)
+    infinite = np.isinf(rows)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise ValueError(
+            f"{where}: row {row} (counted from 0) is {values[row]}, which is no finite float32; "
+            "leave it blank where the value is unknown"
+        )
     return rows
 
 
+def _classes(values: Column, labels: Sequence[Label], where: str) -> Float32[np.ndarray, " row"]:
+    """Class numbers; each different value is looked up once."""
+    codes, found = pd.factorize(values)  # -1 where a value is missing
+    numbers = {label: number for number, label in enumerate(labels)}
+    wanted = [_label(value, labels) for value in found.tolist()]
+    for code, label in enumerate(wanted):
+        if label not in numbers:
+            row = int((codes == code).argmax())
+            raise ValueError(
+                f"{where}: row {row} (counted from 0) has the class {label!r}; the known classes "
+                f"are {', '.join(map(repr, labels))}"
+            )
+    rows = np.array([*(numbers[label] for label in wanted), np.nan], np.float32)
+    return rows[codes]
+
+
 def _labels(columns: Columns, kind: Kind, where: str) -> tuple[Label, ...]:
-    values = {value for column in columns.values() for value in column if value is not None}
-    words = any(isinstance(value, str) for value in values)
+    known = [_known(values) for values in columns.values()]
     labels: tuple[Label, ...]
-    if words:
-        labels = tuple(sorted({str(value) for value in values}))
+    if any(isinstance(value, str) for values in known for value in values):
+        labels = tuple(sorted({_word(value) for values in known for value in values}))
     else:
-        labels = tuple(sorted({_integer(value, where) for value in values}))
+        labels = tuple(sorted({_integer(value, where) for values in known for value in values}))
     if kind == "binary" and len(labels) < 2 and set(labels) <= {0, 1}:
         labels = (0, 1)  # one class may be absent, but which two are meant is clear
     if kind == "binary" and len(labels) != 2:
@@ -96,18 +155,21 @@ def _labels(columns: Columns, kind: Kind, where: str) -> tuple[Label, ...]:
     return labels
 
 
-def _integer(value: Value, where: str) -> int:
-    if isinstance(value, float) and not value.is_integer():
+def _integer(value: float, where: str) -> int:
+    if not float(value).is_integer():
         raise ValueError(f"{where}: {value} is no class number; learn the values as a regression")
-    return int(value or 0)
+    return int(value)
 
 
-def _label(value: Value, labels: Sequence[Label]) -> Label | None:
+def _word(value: str | float) -> str:
+    """A label as written; a whole number is written without a point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _label(value: str | float, labels: Sequence[Label]) -> Label:
     """The value as written in a task's labels."""
-    if value is None:
-        return None
     if labels and isinstance(labels[0], str):
-        return str(value)
+        return _word(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return value if isinstance(value, int) else str(value)
+    return next((label for label in labels if str(label) == str(value)), str(value))

@@ -22,7 +22,7 @@ class DataConfig:
     """Where the complexes come from and how they are made."""
 
     source: str = "nci"
-    """Name of a built-in data set, or path of an .npz or .csv file."""
+    """Name of a built-in data set, or path of an .npz file or of a table (.csv, .tsv, .parquet)."""
     target: tuple[str, ...] = ()
     """Columns to learn; needed for a table, chooses among several targets elsewhere."""
     kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"
@@ -31,6 +31,12 @@ class DataConfig:
     """What chooses the best epoch and is reported first; auto: mae, rocauc or accuracy."""
     smiles_column: str | None = None
     """The column of SMILES strings in a table; by default found by its name."""
+    separator: str | None = None
+    """What separates the cells of a text table; by default found out."""
+    charset: str | None = None
+    """The encoding of a text table, such as cp1250; by default found out."""
+    on_error: Literal["skip", "fail"] = "skip"
+    """What happens at a row without a valid molecule: it is left out, or nothing is trained."""
     lifting: LiftingName = "induced-cycles"
     """How a graph becomes a complex; all but cycle-basis are independent of the labeling."""
     max_length: int | None = None
@@ -45,10 +51,22 @@ class DataConfig:
     """Columns of each encoding without a size of its own."""
     split: Literal["auto", "random", "scaffold"] = "auto"
     """auto takes the split that the data set brings, otherwise a random one."""
+    split_column: str | None = None
+    """The column of a table that says train, val or test; by default one named split."""
+    val_file: str | None = None
+    """A file like the source whose rows validate."""
+    test_file: str | None = None
+    """A file like the source whose rows are the test part."""
     split_seed: int = 0
     """Seed of a random split."""
     fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)
     """Training, validation and test parts of a split made here."""
+    folds: int | None = None
+    """Parts of a cross-validation (train --folds runs through them), by split and split_seed."""
+    fold: int = 0
+    """The part that is the test part, from 0; the next one validates, the others train."""
+    duplicates: Literal["together", "apart"] = "together"
+    """Whether all rows of one molecule fall into the same part of a random split."""
     workers: int = 0
     """Processes that prepare complexes; 0 prepares in this one."""
 
@@ -59,6 +77,22 @@ class DataConfig:
         if self.max_length is not None:
             _at_least(3, max_length=self.max_length)
         _at_least(0, workers=self.workers)
+        if self.separator is not None and len(self.separator) != 1:
+            raise ValueError(f"data.separator must be one character, got {self.separator!r}")
+        if self.folds is not None:
+            _at_least(3, folds=self.folds)
+            if not 0 <= self.fold < self.folds:
+                raise ValueError(f"data.fold must be from 0 to {self.folds - 1}, got {self.fold}")
+        ways = {
+            "split": None if self.split == "auto" else self.split,
+            "split_column": self.split_column,
+            "val_file or test_file": self.val_file or self.test_file,
+        }
+        chosen = [f"data.{way}" for way, value in ways.items() if value is not None]
+        if self.folds is not None:
+            chosen = [way for way in chosen if way != "data.split"] + ["data.folds"]
+        if len(chosen) > 1:
+            raise ValueError(f"{' and '.join(chosen)} contradict each other; choose one")
 
 
 @dataclass(frozen=True)
@@ -99,6 +133,8 @@ class TrainingConfig:
     """Whether the complexes of a step are of like size; steps still come in random order."""
     loss: Literal["auto", "l1", "mse", "huber"] = "auto"
     """auto: l1 for regression, cross-entropy for classes; the others are for regression."""
+    class_weights: Literal["equal", "balanced"] | tuple[float, ...] = "equal"
+    """Weight of each class in the loss, in the order of the labels; balanced: by their rarity."""
     standardize: bool = True
     """Whether regression targets are scaled to mean 0 and deviation 1 within training."""
     patience: int | None = None
@@ -128,6 +164,8 @@ class TrainingConfig:
         _at_least(0, loader_workers=self.loader_workers)
         if self.resident is True and self.loader_workers:
             raise ValueError("training.resident leaves nothing to do for training.loader_workers")
+        if isinstance(self.class_weights, tuple) and not all(w > 0 for w in self.class_weights):
+            raise ValueError(f"class_weights must be positive, got {self.class_weights}")
         for name in ("max_steps", "patience", "batch_cells"):
             value = getattr(self, name)
             if value is not None:

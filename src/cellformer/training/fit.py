@@ -15,12 +15,14 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from torch.utils.data import DataLoader
 
 from cellformer.complexes.batch import CellBatch
+from cellformer.data.dataset import GraphSet
 from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
 from cellformer.training.config import RunConfig
 from cellformer.training.display import display
+from cellformer.training.loss import class_weights_of
 from cellformer.training.materials import Materials, gather
 from cellformer.training.memory import keep_freed_memory
 from cellformer.training.metrics import higher_is_better
@@ -45,19 +47,24 @@ class TrainingInterrupted(Exception):  # noqa: N818 - like KeyboardInterrupt
         self.signal = signal
 
 
-def train(config: RunConfig, path: Path, stop_after: int | None = None) -> dict[str, Any]:
+def train(
+    config: RunConfig, path: Path, stop_after: int | None = None, data: GraphSet | None = None
+) -> dict[str, Any]:
     """Trains into a new run folder and returns the summary, as it stands in ``summary.json``.
 
+    ``data`` is learned instead of the source that the configuration names; such a run predicts
+    like any other, but cannot be resumed or scored on its own parts from the folder alone.
     ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
     of them; `resume` goes on. Raises FileExistsError if the folder holds a run already, ValueError
     for data that cannot be trained on, `TrainingInterrupted` on Ctrl-C and SIGTERM.
     """
     folder = RunFolder(path)
     folder.claim()
-    materials = gather(config.data)
+    materials = gather(config.data, data)
     recipe = Recipe.for_materials(config, materials)
     recipe.write(folder)
     folder.write_failures(materials.failures)
+    folder.write_leaks(materials.leaks)
     folder.write_config(config)
     return _run(config, folder, materials, recipe, stop_after)
 
@@ -104,6 +111,9 @@ def _run(
     total_steps = min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
     if chosen.compile:
         compile_layers(model, device_of(chosen))
+    targets = materials.complexes.targets
+    assert targets is not None
+    weights = class_weights_of(recipe.task, chosen.class_weights, targets[materials.split["train"]])
     module = CellularModule(
         model,
         recipe.task,
@@ -112,6 +122,7 @@ def _run(
         config.optimizer,
         int(total_steps),
         chosen.seed,
+        weights,
     )
     logger.info(
         "%s: %d training complexes, %d parameters, %d steps",

@@ -1,14 +1,17 @@
 """The losses of the paper, over the targets that are present."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
 from cellformer.data.dataset import Task
 
+Targets: TypeAlias = NDArray[np.floating]  # (complexes, targets), class numbers, NaN if missing
 LossName = Literal["auto", "l1", "mse", "huber"]
 
 
@@ -17,11 +20,13 @@ def loss_of(
     loss: LossName,
     outputs: Float[Tensor, "complex output"],
     targets: Float[Tensor, "complex target"],
+    class_weights: Float[Tensor, "target class"] | None = None,
 ) -> Float[Tensor, ""]:
     """The mean loss over all present targets of a batch; NaN marks a missing one.
 
-    L1 for regression unless chosen otherwise, binary cross-entropy with logits, cross-entropy
-    (the paper, "Training details"). A batch without any target has loss 0 and zero gradients.
+    A value's part is multiplied by its class's entry in ``class_weights``, if given. L1 for
+    regression unless chosen otherwise, binary cross-entropy with logits, cross-entropy (the paper,
+    "Training details"). A batch without any target has loss 0 and zero gradients.
     """
     present = ~torch.isnan(targets)
     known = torch.where(present, targets, 0).to(outputs.dtype)
@@ -35,7 +40,43 @@ def loss_of(
         each = functional.huber_loss(outputs, known, reduction="none")
     else:
         each = functional.l1_loss(outputs, known, reduction="none")
+    if class_weights is not None:
+        rows = class_weights.to(each).expand(len(known), -1, -1)  # complex target class
+        each = each * rows.gather(2, known.long()[:, :, None])[:, :, 0]
     return _masked_mean(each, present)
+
+
+def class_weights_of(
+    task: Task, chosen: Literal["equal", "balanced"] | tuple[float, ...], targets: Targets
+) -> Float[Tensor, "target class"] | None:
+    """The weight of each class of each target; None where all weigh the same.
+
+    "balanced" gives class c the weight n / (k n_c), for n_c of n training values and k classes, so
+    that all classes weigh the same in sum and a value weighs 1 on average; a class that does not
+    occur has weight 0. Numbers given are scaled to an average of 1 too. Raises ValueError for a
+    regression, and unless there is one number per class.
+    """
+    if chosen == "equal":
+        return None
+    classes = len(task.labels)
+    if not classes:
+        raise ValueError("class_weights go with classes; this task is a regression")
+    if chosen != "balanced" and len(chosen) != classes:
+        raise ValueError(
+            f"class_weights has {len(chosen)} numbers for {classes} classes "
+            f"({', '.join(map(str, task.labels))})"
+        )
+    rows = []
+    for column in np.asarray(targets).T:
+        counts = np.bincount(column[~np.isnan(column)].astype(int), minlength=classes)
+        weights = (
+            np.where(counts > 0, 1 / np.maximum(counts, 1), 0)
+            if chosen == "balanced"
+            else np.asarray(chosen, float)
+        )
+        total = weights @ counts
+        rows.append(weights * counts.sum() / total if total else np.ones(classes))
+    return torch.tensor(np.stack(rows), dtype=torch.float32)
 
 
 def _masked_mean(

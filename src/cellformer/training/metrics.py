@@ -14,9 +14,15 @@ from torchmetrics.functional.classification import (
     multiclass_accuracy,
 )
 
-from cellformer.data.dataset import Task
+from cellformer.data.dataset import Kind, Task
 
 logger = logging.getLogger(__name__)
+
+METRICS: dict[Kind, tuple[str, ...]] = {
+    "regression": ("mae", "rmse"),
+    "binary": ("rocauc", "average_precision", "accuracy"),
+    "multiclass": ("accuracy",),
+}
 
 
 def higher_is_better(metric: str) -> bool:
@@ -35,28 +41,37 @@ def scores(
     classes. A metric that is defined for no target (no value present; one class only, for the
     area under the ROC curve) is NaN, with a warning in the log.
     """
-    names = {
-        "regression": ("mae", "rmse"),
-        "binary": ("rocauc", "average_precision", "accuracy"),
-        "multiclass": ("accuracy",),
-    }[task.kind]
-    totals: dict[str, list[float]] = {name: [] for name in names}
-    for column in range(targets.shape[1]):
+    apart = scores_by_target(task, predictions, targets)
+    means = {}
+    for name in METRICS[task.kind]:
+        defined = [v for each in apart.values() if not math.isnan(v := each[name])]
+        means[name] = sum(defined) / len(defined) if defined else math.nan
+    return means
+
+
+def scores_by_target(
+    task: Task,
+    predictions: Float[Tensor, "complex output"],
+    targets: Float[Tensor, "complex target"],
+) -> dict[str, dict[str, float]]:
+    """The metrics of each target by its name; NaN, with a warning, where one is undefined."""
+    told: dict[str, dict[str, float]] = {}
+    for column, target in enumerate(task.targets):
         present = ~torch.isnan(targets[:, column])
         outputs = predictions if task.kind == "multiclass" else predictions[:, column]
         known, given = targets[present, column], outputs[present]
-        for name in names:
+        told[target] = {}
+        for name in METRICS[task.kind]:
             value = _score(name, task, given, known) if len(known) else math.nan
+            told[target][name] = value
             if math.isnan(value):
                 logger.warning(
                     "%s of target %s is undefined: %s",
                     name,
-                    task.targets[column],
+                    target,
                     "only one class is present" if len(known) else "no value is present",
                 )
-            else:
-                totals[name].append(value)
-    return {name: sum(v) / len(v) if v else math.nan for name, v in totals.items()}
+    return told
 
 
 def _score(

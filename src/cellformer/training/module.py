@@ -29,6 +29,7 @@ class CellularModule(pl.LightningModule):
         optimizer: OptimizerConfig | None = None,
         total_steps: int = 1,
         seed: int = 0,
+        class_weights: Float[Tensor, "target class"] | None = None,
     ):
         super().__init__()
         self.model = model
@@ -38,6 +39,7 @@ class CellularModule(pl.LightningModule):
         self.optimizer = optimizer or OptimizerConfig()
         self.total_steps = total_steps
         self.seed = seed
+        self.class_weights = class_weights
         self.validated: list[tuple[Tensor, Tensor]] = []
 
     def transfer_batch_to_device(
@@ -53,7 +55,8 @@ class CellularModule(pl.LightningModule):
     def training_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, ""]:
         """The loss of one batch."""
         targets = self.scaling.scale(_targets(batch))
-        loss = loss_of(self.task, self.loss, self.model(batch).float(), targets)
+        outputs = self.model(batch).float()
+        loss = loss_of(self.task, self.loss, outputs, targets, self.class_weights)
         self.log(
             "train_loss",
             loss,
@@ -72,7 +75,8 @@ class CellularModule(pl.LightningModule):
         """Logs the loss and all metrics of the validation set."""
         outputs, targets = (torch.cat(parts) for parts in zip(*self.validated, strict=True))
         self.validated.clear()
-        loss = loss_of(self.task, self.loss, outputs, self.scaling.scale(targets))
+        scaled = self.scaling.scale(targets)
+        loss = loss_of(self.task, self.loss, outputs, scaled, self.class_weights)
         self.log("val_loss", loss)
         values = scores(self.task, self.scaling.unscale(outputs), targets)
         for name, value in values.items():

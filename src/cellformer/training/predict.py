@@ -1,85 +1,148 @@
 """Predict row by row."""
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from cellformer.data.dataset import Task
-from cellformer.data.prepare import NoComplexError
-from cellformer.data.table import is_table, read_table
-from cellformer.training.trained import TrainedRun
+from cellformer.data.delimited import Dialect
+from cellformer.data.frames import attach
+from cellformer.training.answers import Source, answer, open_input, residuals_for
+from cellformer.training.ensemble import Ensemble, pooled, spread
+
+OnError = Literal["null", "skip", "fail"]
 
 
-def predict(run: Path, source: str, weights: str = "best") -> pd.DataFrame:
+class RowError(ValueError):
+    """A row has no prediction; ``row`` is its number, from 0."""
+
+    def __init__(self, message: str, row: int):
+        super().__init__(message)
+        self.row = row
+
+
+def predict(
+    run: Path,
+    source: Source,
+    weights: str = "best",
+    on_error: OnError = "null",
+    interval: float | None = None,
+    calibrate: Source | None = None,
+    smiles_column: str | None = None,
+) -> Any:
     """All rows of a source in their order, with new columns.
 
-    A table keeps all of its columns as they were written; other sources give the row number. The
-    new columns are ``prediction`` (a value in the units of training, or a class label; with the
-    target's name appended where there are several), ``probability`` for classes, and ``error``:
-    empty, or the reason why a row has no prediction. Where the table has a column of such a name
-    already, the new one's name ends in a number.
+    A table keeps all of its columns as they were written; other sources give the row number. A
+    polars frame gives a polars frame, all else a pandas one.
 
-    Raises FileNotFoundError for a missing run or source, ValueError for one that cannot be read.
+    The new columns are, with the target's name appended where there are several: ``prediction``
+    (a value in the units of training, or a class label), ``probability`` for classes,
+    ``uncertainty`` for an ensemble (the standard deviation over its members of the value, or of
+    the probability), and with ``interval``, the probability that they are to hold the true value,
+    ``lower`` and ``upper`` (see `Residuals`; ``calibrate`` names labeled rows that the run has
+    not seen). The last one is ``error``: empty, or the reason why a row has no prediction. Where
+    the table has a column of such a name already, the new one's name ends in a number.
+
+    ``on_error`` leaves a row without prediction blank ("null"), leaves it out ("skip"), or raises
+    RowError ("fail"). Raises FileNotFoundError for a missing run or source, ValueError for one
+    that cannot be read.
     """
-    trained = TrainedRun.open(run, weights)
-    rows = trained.open_source(source, labeled=False)
-    reasons = np.full(len(rows), "", dtype=object)
-    outputs = np.full((len(rows), trained.recipe.task.outputs), np.nan)
-    try:
-        prepared = trained.prepare(rows)
-    except NoComplexError as nothing:
-        failures = nothing.failures
+    return predict_table(run, source, weights, on_error, interval, calibrate, smiles_column).frame
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """What `predict` gives, how its table was written, and how many of its rows failed."""
+
+    frame: Any  # of pandas or polars
+    dialect: Dialect
+    rows: int
+    failed: int
+
+
+def predict_table(
+    run: Path,
+    source: Source,
+    weights: str = "best",
+    on_error: OnError = "null",
+    interval: float | None = None,
+    calibrate: Source | None = None,
+    smiles_column: str | None = None,
+) -> Predicted:
+    """Does what `predict` does, and tells more."""
+    ensemble = Ensemble.open(run, weights)
+    rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
+    widths = None
+    if interval is not None:
+        widths = residuals_for(ensemble, calibrate).half_widths(interval)
+    elif calibrate is not None:
+        raise ValueError("rows to calibrate on are of use only with the level of an interval")
+    answers = answer(ensemble, rows)
+    failed = [row for row, reason in enumerate(answers.reasons) if reason]
+    if failed and on_error == "fail":
+        raise RowError(
+            f"{rows.name}: {len(failed)} of {len(rows)} rows have no prediction, the first is row "
+            f"{failed[0]} (counted from 0): {answers.reasons[failed[0]]}",
+            failed[0],
+        )
+    added = {
+        **columns_of(ensemble.task, answers.outputs, widths),
+        "error": list(answers.reasons),
+    }
+    kept = np.setdiff1d(np.arange(len(rows)), failed) if on_error == "skip" else None
+    if table is None:
+        frame = attach(pd.DataFrame({"row": range(len(rows))}), added, kept)
+    elif isinstance(source, str | os.PathLike):
+        frame = attach(table.frame, added, kept)
     else:
-        failures = prepared.failures
-        outputs[prepared.rows] = trained.outputs(prepared.complexes, np.arange(len(prepared.rows)))
-    for row, reason in failures:
-        reasons[row] = reason
-    if is_table(source):
-        table = read_table(source)
-        frame = pd.DataFrame(table.rows, columns=list(table.header), dtype=str)
-    else:
-        frame = pd.DataFrame({"row": range(len(rows))})
-    added = {**columns_of(trained.recipe.task, outputs), "error": reasons}
-    for name, values in added.items():
-        frame[_free_name(name, list(frame.columns))] = pd.Series(values)
-    return frame
+        frame = attach(source, added, kept)
+    return Predicted(frame, table.dialect if table else Dialect(), len(rows), len(failed))
 
 
 def columns_of(
-    task: Task, outputs: Float[np.ndarray, "row output"]
-) -> dict[str, list[object] | Float[np.ndarray, " row"]]:
-    """Predictions as columns of a table; NaN outputs give blanks."""
-    failed = np.isnan(outputs).any(axis=1)
-    columns: dict[str, list[object] | Float[np.ndarray, " row"]] = {}
+    task: Task,
+    answers: Float[np.ndarray, "member row output"],
+    half_widths: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
+    """Answers as columns of a table; NaN gives blanks."""
+    outputs = pooled(task, answers).astype(np.float32)
+    apart = spread(task, answers).astype(np.float32) if len(answers) > 1 else None
+    failed = np.asarray(np.isnan(outputs).any(axis=1))
+    columns: dict[str, Any] = {}
     if task.kind == "multiclass":
         shares = softmax(outputs, axis=1)
         best = np.nan_to_num(shares).argmax(axis=1)
-        columns["prediction"] = [
-            None if bad else task.labels[number] for bad, number in zip(failed, best, strict=True)
-        ]
+        columns["prediction"] = _labels(task, best, failed)
         for number, label in enumerate(task.labels):
             columns[f"probability_{label}"] = shares[:, number]
+        if apart is not None:
+            columns["uncertainty"] = np.take_along_axis(apart, best[:, None], 1)[:, 0]
         return columns
     for number, target in enumerate(task.targets):
         ending = f"_{target}" if len(task.targets) > 1 else ""
         if task.kind == "regression":
             columns[f"prediction{ending}"] = outputs[:, number]
-            continue
-        probability = expit(outputs[:, number])
-        columns[f"prediction{ending}"] = [
-            None if bad else task.labels[int(share >= 0.5)]
-            for bad, share in zip(failed, probability, strict=True)
-        ]
-        columns[f"probability{ending}"] = probability
+        else:
+            probability = expit(outputs[:, number])
+            columns[f"prediction{ending}"] = _labels(task, (probability >= 0.5).astype(int), failed)
+            columns[f"probability{ending}"] = probability
+        if apart is not None:
+            columns[f"uncertainty{ending}"] = apart[:, number]
+        if half_widths is not None:
+            columns[f"lower{ending}"] = outputs[:, number] - np.float32(half_widths[number])
+            columns[f"upper{ending}"] = outputs[:, number] + np.float32(half_widths[number])
     return columns
 
 
-def _free_name(name: str, taken: list[str]) -> str:
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free
+def _labels(task: Task, numbers: NDArray[Any], failed: NDArray[np.bool_]) -> list[Any]:
+    return [
+        None if bad else task.labels[int(number)]
+        for bad, number in zip(failed, numbers, strict=True)
+    ]

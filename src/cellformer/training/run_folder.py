@@ -12,7 +12,9 @@ from typing import Any
 from safetensors.torch import load_file, save
 from torch import nn
 
+from cellformer.data.dataset import PARTS
 from cellformer.data.files import replace_atomically
+from cellformer.data.molecule_keys import Leak
 from cellformer.training.config import RunConfig
 
 
@@ -57,6 +59,21 @@ class RunFolder:
         """The rows of the data that could not be used, with reasons."""
         return self.path / "failures.csv"
 
+    @property
+    def members(self) -> Path:
+        """The runs that answer together, where this folder is an ensemble."""
+        return self.path / "ensemble.json"
+
+    @property
+    def residuals(self) -> Path:
+        """The errors on the validation part, which calibrate intervals."""
+        return self.path / "residuals.json"
+
+    @property
+    def leakage(self) -> Path:
+        """The molecules that are in several parts of the split."""
+        return self.path / "leakage.csv"
+
     def weights(self, which: str) -> Path:
         """The weights after the ``best`` or the ``last`` epoch."""
         return self.path / f"{which}.safetensors"
@@ -82,6 +99,18 @@ class RunFolder:
                 unfinished.open("w", newline="", encoding="utf-8") as file,
             ):
                 csv.writer(file).writerows([("row", "reason"), *failures])
+
+    def write_leaks(self, leaks: Sequence[Leak]) -> None:
+        """Writes leakage.csv, if there are any: a molecule per line, its rows in each part."""
+        if leaks:
+            with (
+                replace_atomically(self.leakage) as unfinished,
+                unfinished.open("w", newline="", encoding="utf-8") as file,
+            ):
+                lines = (
+                    [" ".join(map(str, leak.rows.get(p, ()))) for p in PARTS] for leak in leaks
+                )
+                csv.writer(file).writerows([[f"{part}_rows" for part in PARTS], *lines])
 
     def read_summary(self) -> dict[str, Any]:
         """The result of a finished run."""

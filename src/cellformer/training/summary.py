@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cellformer.data.dataset import Task
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.config import RunConfig
+from cellformer.training.conformal import Residuals
 from cellformer.training.materials import Materials
 from cellformer.training.metrics import scores
 from cellformer.training.recipe import Recipe
@@ -48,6 +49,9 @@ def write_summary(
             for part in parts
             for chosen in [materials.split[part]]
         }
+    if recipe.task.kind == "regression":
+        which = "best" if "best" in results else "last"
+        residuals_of(TrainedRun.open(folder.path, which), materials, "val").write(folder.residuals)
     baseline = {
         part: score_outputs(
             recipe.task,
@@ -66,6 +70,7 @@ def write_summary(
         "baseline": baseline,
         "complexes": {part: len(chosen) for part, chosen in materials.split.items()},
         "rows_without_complex": len(materials.failures),
+        "molecules_in_several_parts": len(materials.leaks),
         "labeled": dict(
             zip(recipe.task.targets, (~np.isnan(targets)).sum(0).tolist(), strict=True)
         ),
@@ -85,6 +90,16 @@ def write_summary(
     }
     write_json(folder.summary, summary)
     return folder.read_summary()
+
+
+def residuals_of(run: TrainedRun, materials: Materials, part: str) -> Residuals:
+    """The errors of a regression on a part of its data."""
+    chosen = materials.split[part]
+    assert materials.complexes.targets is not None
+    outputs = run.outputs(materials.complexes, chosen)
+    targets = materials.complexes.targets[chosen]
+    name = f"the {part} part of {materials.name}"
+    return Residuals.of(run.recipe.task, outputs, targets, name)
 
 
 def score_outputs(

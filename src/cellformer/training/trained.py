@@ -1,5 +1,6 @@
 """A finished run, ready to predict."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from jaxtyping import Float32, Int64
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.data.dataset import GraphSet
 from cellformer.data.loader import batches
+from cellformer.data.molecules import molecules
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.sources import open_source
-from cellformer.data.table import is_table
+from cellformer.data.table import Table, read_table
 from cellformer.training.build import build_encodings, build_lifting
 from cellformer.training.config import RunConfig
 from cellformer.training.module import CellularModule
@@ -44,17 +46,25 @@ class TrainedRun:
         load_weights(folder.require(folder.weights(weights)), module.model)
         return cls(folder, config, recipe, module)
 
-    def open_source(self, source: str, labeled: bool) -> GraphSet:
-        """The rows of a source, with the targets of this run if ``labeled``.
+    def open_rows(
+        self, source: str | os.PathLike[str] | Table, labeled: bool, smiles_column: str | None
+    ) -> GraphSet:
+        """The rows of a source or of a table, with the targets of this run if ``labeled``.
 
-        Graphs that bring targets in their own file are read with them in any case.
+        Graphs that bring targets in their own file are read with them in any case. Without
+        ``smiles_column`` the column of the run is taken where the table has it.
         """
-        table = is_table(source)
-        return open_source(
-            source,
-            smiles_column=self.config.data.smiles_column if table else None,
-            task=self.recipe.task if labeled or not table else None,
-        )
+        task = self.recipe.task
+        if not isinstance(source, Table):
+            return open_source(source, task=task)
+        own = self.config.data.smiles_column
+        column = smiles_column or (own if own in source.header else None)
+        return molecules(source, None, column, task=task if labeled else None)
+
+    def read_table(self, source: str | os.PathLike[str]) -> Table:
+        """A table that is written like the one that this run learned from."""
+        data = self.config.data
+        return read_table(source, data.separator, data.charset)
 
     def prepare(self, rows: GraphSet) -> Prepared:
         """The complexes of some rows, made as those of this run.

@@ -1,0 +1,177 @@
+"""Delimited text, whatever wrote it: any separator, encoding and line ending.
+
+The cells are read by pyarrow, so that a table of a million rows holds no Python object per cell.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import logging
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+
+logger = logging.getLogger(__name__)
+
+SEPARATORS = (",", ";", "\t", "|")
+SAMPLE_BYTES = 1 << 16
+SAMPLE_LINES = 50
+_CHUNK = 1 << 20
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited text is written."""
+
+    separator: str = ","
+    newline: str = "\n"
+    mark: bool = False  # whether it starts with a byte-order mark
+
+
+def read_delimited(
+    stream: io.BufferedIOBase, where: str, separator: str | None = None, charset: str | None = None
+) -> tuple[pd.DataFrame, Dialect]:
+    """The cells as strings, exactly as written, and how the text was written.
+
+    ``stream`` is seekable and may be gzipped. The separator, unless given, is the one by which the
+    first lines fall into equally many cells; the charset is told by a byte-order mark, else it is
+    UTF-8, else, with a warning, Windows-1252. Lines that are blank are no rows. Raises ValueError,
+    naming ``where`` and the line, if the text is not a table.
+    """
+    try:
+        text = _unzipped(stream)
+        charset = charset or detect_charset(text, where)
+        sample = _sample(text, charset)
+        separator = separator or detect_separator(sample)
+        header = next(_records(io.StringIO(sample, newline=""), separator), (0, []))[1]
+        if not header:
+            raise ValueError(f"{where} is empty; a line with the names of the columns is needed")
+        frame = _cells(text, where, separator, charset, len(header))
+    except (UnicodeError, LookupError) as error:
+        raise ValueError(f"{where} cannot be read as {charset}: {error}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{where} cannot be read: {error}") from None
+    frame.columns = pd.Index(header, dtype=object)
+    ending = re.search(r"\r\n|\n|\r", sample)
+    return frame, Dialect(
+        separator, ending.group() if ending else "\n", charset in ("utf-8-sig", "utf-16", "utf-32")
+    )
+
+
+def detect_charset(stream: io.BufferedIOBase, where: str) -> str:
+    """The name of the encoding, for Python; reads the stream and leaves it at its start."""
+    start = stream.read(4)
+    stream.seek(0)
+    for mark, name in _MARKS:
+        if start.startswith(mark):
+            return name
+    if _decodes(stream, "utf-8"):
+        return "utf-8"
+    guess = "cp1252" if _decodes(stream, "cp1252") else "latin-1"
+    logger.warning(
+        "%s is not UTF-8; it is read as %s: check words with accents, or name its charset",
+        where,
+        "Windows-1252" if guess == "cp1252" else "Latin-1",
+    )
+    return guess
+
+
+def detect_separator(sample: str) -> str:
+    """The separator that divides the first lines most evenly, then into the most cells."""
+
+    unquoted = re.sub(r'"[^"]*"', "", sample)
+    lines = [line for line in re.split(r"[\r\n]+", unquoted) if line.strip()][:SAMPLE_LINES]
+
+    def evenness(separator: str) -> tuple[bool, int]:
+        counts = [line.count(separator) for line in lines] or [0]
+        return counts[0] > 0 and len(set(counts)) == 1, counts[0]
+
+    return max(SEPARATORS, key=evenness)  # of equals the first
+
+
+def _unzipped(stream: io.BufferedIOBase) -> io.BufferedIOBase:
+    start = stream.read(2)
+    stream.seek(0)
+    return gzip.GzipFile(fileobj=stream) if start == b"\x1f\x8b" else stream
+
+
+def _decodes(stream: io.BufferedIOBase, charset: str) -> bool:
+    decoder = codecs.getincrementaldecoder(charset)()
+    try:
+        while chunk := stream.read(_CHUNK):
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    finally:
+        stream.seek(0)
+    return True
+
+
+def _sample(stream: io.BufferedIOBase, charset: str) -> str:
+    """The first whole lines."""
+    raw = stream.read(SAMPLE_BYTES)
+    stream.seek(0)
+    text = codecs.getincrementaldecoder(charset)().decode(raw)
+    if len(raw) == SAMPLE_BYTES and (end := max(text.rfind("\n"), text.rfind("\r"))) > 0:
+        text = text[: end + 1]
+    return text
+
+
+def _records(lines: io.TextIOBase, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line that is not blank, with the number of its last line, from 1."""
+    reader = csv.reader(lines, delimiter=separator)
+    try:
+        for cells in reader:
+            if cells and not (len(cells) == 1 and not cells[0].strip()):
+                yield reader.line_num, cells
+    except csv.Error:
+        return  # such as a cell of more than 128 kB: pyarrow decides
+
+
+def _cells(
+    stream: io.BufferedIOBase, where: str, separator: str, charset: str, width: int
+) -> pd.DataFrame:
+    """All rows below the header, columns named by number."""
+    names = [str(number) for number in range(width)]
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.PythonFile(stream, "r"),
+            pyarrow.csv.ReadOptions(
+                column_names=names, encoding="utf8" if charset.startswith("utf-8") else charset
+            ),
+            pyarrow.csv.ParseOptions(
+                delimiter=separator,
+                newlines_in_values=True,
+                invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
+            ),
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        stream.seek(0)
+        reader = io.TextIOWrapper(stream, charset, newline="")  # type: ignore[type-var]
+        for number, cells in _records(reader, separator):
+            if len(cells) != width:
+                sign = {",": "a comma", "\t": "a tab"}.get(separator, repr(separator))
+                raise ValueError(
+                    f"{where}, line {number}: {len(cells)} cells where the header names {width} "
+                    f"columns; a cell that contains {sign} must stand in double quotes"
+                ) from None
+        raise ValueError(f"{where} is not a table: {error}") from None
+    frame: pd.DataFrame = table.slice(1).to_pandas(self_destruct=True, split_blocks=True)
+    return frame

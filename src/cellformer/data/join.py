@@ -1,0 +1,64 @@
+"""Several sets of graphs, one after the other."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from cellformer.complexes.graph import Graph
+from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList, fingerprint_of
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedGraphs:
+    """The graphs of several sequences."""
+
+    sequences: tuple[GraphSequence, ...]
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The row after the last one of each sequence."""
+        return tuple(accumulate(map(len, self.sequences)))
+
+    def __len__(self) -> int:
+        return self.ends[-1] if self.sequences else 0
+
+    def graph(self, row: int) -> Graph:
+        """The graph of a row; raises ValueError, saying why, if the row has none."""
+        number = bisect_right(self.ends, row)
+        return self.sequences[number].graph(row - (self.ends[number - 1] if number else 0))
+
+    def part(self, start: int, stop: int) -> "JoinedGraphs":
+        """The rows ``start:stop``."""
+        begins = [0, *self.ends[:-1]]
+        return JoinedGraphs(
+            tuple(
+                each.part(max(start - begin, 0), min(stop - begin, len(each)))
+                for each, begin in zip(self.sequences, begins, strict=True)
+                if start < begin + len(each) and stop > begin
+            )
+        )
+
+
+def join(sets: Sequence[GraphSet]) -> GraphSet:
+    """One set of the rows of all, named and judged like the first; their splits are dropped."""
+    first = sets[0]
+    graphs = [each.graphs for each in sets]
+    smiles = [each.smiles for each in graphs if isinstance(each, SmilesList)]
+    joined: GraphSequence
+    if len(smiles) == len(graphs):
+        joined = SmilesList(tuple(text for each in smiles for text in each))
+        fingerprint = joined.fingerprint()
+    else:
+        joined = JoinedGraphs(tuple(graphs))
+        fingerprint = fingerprint_of([each.fingerprint for each in sets])
+    return GraphSet(
+        first.name,
+        joined,
+        np.concatenate([each.targets for each in sets]),
+        first.task_or_none,
+        None,
+        fingerprint,
+    )

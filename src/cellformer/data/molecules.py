@@ -1,0 +1,125 @@
+"""From a table with SMILES to a set of molecules, their targets and their split."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cellformer.data.dataset import PARTS, GraphSet, Kind, Metric, SmilesList, Task
+from cellformer.data.table import Table
+from cellformer.data.targets import (
+    Column,
+    classification_of,
+    encode_targets,
+    make_task,
+    parse_column,
+    parse_numbers,
+)
+
+_PART_OF = {"train": "train", "training": "train", "val": "val", "valid": "val",
+            "validation": "val", "test": "test"}  # fmt: skip
+
+
+def molecules(
+    table: Table,
+    target: Sequence[str] | None = None,
+    smiles_column: str | None = None,
+    kind: Kind | None = None,
+    metric: Metric | None = None,
+    task: Task | None = None,
+    split_column: str | None = None,
+) -> GraphSet:
+    """The table's molecules with the chosen columns as targets, none chosen: without targets.
+
+    A column of numbers is a regression unless it has two different whole numbers; a column of
+    words, or of two numbers, is a classification (``kind`` overrules this). ``task`` is that of a
+    trained model, whose targets are read if all are there. Beside targets, a column "split" (or
+    the one named) with the words train, val (valid, validation) and test is the split. Rows with a
+    bad SMILES stay in place: asking for their graph raises ValueError with the reason.
+    """
+    smiles = SmilesList(smiles_of(table, smiles_column))
+    columns = _target_columns(table, target, task)
+    if task is None and columns:
+        chosen = kind or _kind(columns, table.where)
+        task = make_task(columns, chosen, metric, table.where)
+    targets = (
+        encode_targets(columns, task, table.where)
+        if columns and task is not None
+        else np.zeros((len(table), 0), np.float32)
+    )
+    return GraphSet(
+        table.name,
+        smiles,
+        targets,
+        task if columns else None,
+        _split(table, split_column) if columns else None,
+        smiles.fingerprint(),
+    )
+
+
+def smiles_of(table: Table, column: str | None = None) -> tuple[str, ...]:
+    """The SMILES of every row, empty where there is none."""
+    name = table.smiles_column(column)
+    cells = table.column(name)
+    texts = cells.astype(object).where(cells.notna(), "")
+    kind = pd.api.types.infer_dtype(texts)
+    if kind not in ("string", "empty"):
+        raise ValueError(f"{table.where}: column {name!r} does not hold SMILES strings ({kind})")
+    return tuple(texts.str.strip().tolist())
+
+
+def _target_columns(
+    table: Table, target: Sequence[str] | None, task: Task | None
+) -> dict[str, Column]:
+    names = tuple(target or ())
+    if task is not None and not names and all(name in table.header for name in task.targets):
+        names = task.targets
+    if len(set(names)) != len(names):
+        raise ValueError(f"{table.where}: a target is named twice: {', '.join(names)}")
+    decimal_comma = table.dialect.separator != ","
+    return {name: parse_column(table.column(name), decimal_comma) for name in names}
+
+
+def _kind(columns: dict[str, Column], where: str) -> Kind:
+    for name, values in columns.items():
+        if values.dtype == np.float64:
+            continue
+        numbers = parse_numbers(pd.Series(values), decimal_comma=False)
+        missing = pd.isna(values)
+        words = np.isnan(numbers) & ~missing
+        if words.sum() < (~missing).sum() - words.sum():
+            row = int(words.argmax())
+            raise ValueError(
+                f"{where}: column {name!r} holds numbers but row {row} "
+                f"(counted from 0) is {values[row]!r}; correct it, leave it blank, or choose "
+                "kind='multiclass' if the column names classes"
+            )
+    for name, values in columns.items():
+        if pd.isna(values).all():
+            raise ValueError(f"{where}: column {name!r} is blank in every row")
+    if any(values.dtype != np.float64 for values in columns.values()):
+        return classification_of(columns)
+    known = [values[~np.isnan(values)] for values in columns.values()]
+    everything = np.unique(np.concatenate(known)).tolist()
+    two = all(len(np.unique(values)) <= 2 for values in known)
+    if two and (len(everything) == 2 or set(everything) <= {0, 1}):
+        return "binary" if all(map(float.is_integer, everything)) else "regression"
+    return "regression"
+
+
+def _split(table: Table, column: str | None) -> dict[str, NDArray[np.int64]] | None:
+    named = [name for name in table.header if name.strip().lower() == "split"]
+    if column is None and not named:
+        return None
+    name = column or named[0]
+    words = table.column(name).fillna("").astype(str).str.strip().str.lower()
+    parts = words.map({**_PART_OF, "": ""})
+    if parts.isna().any():
+        row = int(parts.isna().to_numpy().argmax())
+        raise ValueError(
+            f"{table.where}: column {name!r}, row {row} (counted from 0) is {words.iloc[row]!r}; "
+            "expected train, val or test, or a blank for a row that is in none"
+        )
+    chosen = parts.to_numpy(dtype=np.str_)
+    return {part: np.flatnonzero(chosen == part) for part in PARTS}

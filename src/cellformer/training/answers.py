@@ -1,0 +1,84 @@
+"""A trained model's answers for the rows of any source."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32
+
+from cellformer.data.dataset import GraphSet
+from cellformer.data.prepare import NoComplexError
+from cellformer.data.table import ArrowFrame, Table, is_table
+from cellformer.training.conformal import Residuals
+from cellformer.training.ensemble import Ensemble, pooled
+
+Source = str | os.PathLike[str] | pd.DataFrame | ArrowFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What every member says of every row; NaN, and a reason, for a row without a complex."""
+
+    rows: GraphSet
+    outputs: Float32[np.ndarray, "member row output"]
+    reasons: tuple[str, ...]  # empty where a row has an answer
+
+
+def open_input(
+    ensemble: Ensemble, source: Source, labeled: bool, smiles_column: str | None = None
+) -> tuple[GraphSet, Table | None]:
+    """The rows of a source, and its table where it is one."""
+    run = ensemble.runs[0]
+    if not isinstance(source, str | os.PathLike):
+        table = Table.of_frame(source)
+    elif is_table(source):
+        table = run.read_table(source)
+    else:
+        return run.open_rows(source, labeled, smiles_column), None
+    return run.open_rows(table, labeled, smiles_column), table
+
+
+def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
+    """Answers for all rows; never raises because of a row."""
+    outputs = np.full((len(ensemble.runs), len(rows), ensemble.task.outputs), np.nan, np.float32)
+    reasons = np.full(len(rows), "", dtype=object)
+    try:
+        prepared = ensemble.runs[0].prepare(rows)
+    except NoComplexError as nothing:
+        failures = nothing.failures
+    else:
+        failures = prepared.failures
+        outputs[:, prepared.rows] = ensemble.answers(
+            prepared.complexes, np.arange(len(prepared.rows))
+        )
+    for row, reason in failures:
+        reasons[row] = reason
+    return Answers(rows, outputs, tuple(reasons.tolist()))
+
+
+def residuals_for(ensemble: Ensemble, calibrate: Source | None) -> Residuals:
+    """The errors that calibrate intervals: on labeled rows given, or those kept with the run.
+
+    The latter are of its validation rows, which also chose its best epoch, so that intervals from
+    them can be a little narrow. Raises ValueError where there are none.
+    """
+    if calibrate is None:
+        kept = ensemble.folder.residuals
+        if not kept.exists():
+            raise ValueError(
+                f"{ensemble.folder.path} holds no errors to calibrate intervals on; give labeled "
+                "rows to calibrate on"
+            )
+        return Residuals.read(kept)
+    rows, _ = open_input(ensemble, calibrate, labeled=True)
+    name = rows.name if isinstance(calibrate, str | Path) else "the table to calibrate on"
+    if rows.task_or_none is None:
+        raise ValueError(
+            f"{name} lacks the targets of this run: {', '.join(ensemble.task.targets)}"
+        )
+    answers = answer(ensemble, rows)
+    good = np.array([not reason for reason in answers.reasons], bool)
+    values = pooled(ensemble.task, answers.outputs)
+    return Residuals.of(ensemble.task, values[good], rows.targets[good], name)
