@@ -18,6 +18,7 @@ from .complexes.neighborhoods import (
 )
 from .complexes.ragged import RaggedComplexes
 from .complexes.relabel import flip, permute, permute_graph
+from .complexes.removal import without_cell
 from .complexes.store import open_ragged, save_ragged
 from .data.dataset import GraphSet, Task
 from .data.flat import in_memory
@@ -26,9 +27,13 @@ from .data.npz import read_npz, write_npz
 from .data.prepare import Prepared, prepare
 from .data.sources import open_source
 from .data.splits import random_split, scaffold_split
+from .drawing.attention import draw_attention, draw_attention_matrix
 from .drawing.colors import encoding_colors
-from .drawing.draw import draw_complex, save_picture
+from .drawing.contributions import draw_contributions
+from .drawing.diagram import draw_diagram
+from .drawing.draw import draw_complex, save_figure, save_picture
 from .drawing.molecule import molecule_positions
+from .drawing.theme import DARK, LIGHT, Theme
 from .encodings.bspe import BSPe
 from .encodings.encode import EncodedRanks, Encoding, encode
 from .encodings.hodgelap import HodgeLap
@@ -38,6 +43,10 @@ from .encodings.rwpe import RWPe
 from .encodings.slepians import Slepians
 from .encodings.zeros import Zeros
 from .experiments.presets import PRESETS
+from .explaining.attention import attention_of
+from .explaining.explain import explain
+from .explaining.integrated_gradients import integrated_gradients
+from .explaining.occlusion import occlusion
 from .lifting.cliques import Cliques
 from .lifting.cycle_basis import CycleBasis
 from .lifting.induced_cycles import InducedCycles
@@ -66,6 +75,8 @@ from .training.predict import predict
 __version__: str
 
 __all__ = [
+    "DARK",
+    "LIGHT",
     "PRESETS",
     "ArchitectureConfig",
     "Arrow",
@@ -100,11 +111,13 @@ __all__ = [
     "Slepians",
     "Task",
     "TensorDiagram",
+    "Theme",
     "TrainingConfig",
     "TrainingInterrupted",
     "Zeros",
     "attach_cycles",
     "attend",
+    "attention_of",
     "attention_plan",
     "barycentric_skeleton",
     "batches",
@@ -112,10 +125,15 @@ __all__ = [
     "containment",
     "down_adjacency",
     "down_laplacian",
+    "draw_attention",
+    "draw_attention_matrix",
     "draw_complex",
+    "draw_contributions",
+    "draw_diagram",
     "encode",
     "encoding_colors",
     "evaluate",
+    "explain",
     "flip",
     "from_networkx",
     "from_pyg",
@@ -125,9 +143,11 @@ __all__ = [
     "hodge_laplacian",
     "in_memory",
     "incidence",
+    "integrated_gradients",
     "lift",
     "mesh_complex",
     "molecule_positions",
+    "occlusion",
     "open_ragged",
     "open_source",
     "pairwise_dense",
@@ -143,6 +163,7 @@ __all__ = [
     "read_mesh",
     "read_npz",
     "resume",
+    "save_figure",
     "save_picture",
     "save_ragged",
     "scaffold_split",
@@ -152,5 +173,6 @@ __all__ = [
     "train",
     "up_adjacency",
     "up_laplacian",
+    "without_cell",
     "write_npz",
 ]

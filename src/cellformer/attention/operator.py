@@ -12,7 +12,9 @@ from torch import Tensor
 from cellformer.attention.cpu_operator import fused_sparse_attention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
+from cellformer.attention.recording import recording
 from cellformer.attention.sparse_reference import sparse_attention
+from cellformer.attention.weights import attention_weights
 from cellformer.complexes.neighborhood import Neighborhood
 
 Pattern: TypeAlias = Neighborhood | DenseBlocks
@@ -73,6 +75,10 @@ def attend(
         raise ValueError("theta is needed for dense attention and has no place in sparse attention")
     _check_bias(bias, pattern, query.shape[2])
     with torch.autocast(query.device.type, enabled=False):
+        if (record := recording()) is not None:
+            record.append(
+                attention_weights(query, key, pattern, theta=theta, bias=bias, scale=scale)
+            )
         match pattern:
             case Neighborhood():
                 fused = implementation(query.device) == "fused"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
-from cellformer.cli import encode, evaluate, info, lift, predict, train
+from cellformer.cli import draw, encode, evaluate, info, lift, predict, train
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 
 COMMANDS = {
@@ -18,6 +18,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "predict": predict,
     "lift": lift,
+    "draw": draw,
     "encode": encode,
     "info": info,
 }

@@ -1,5 +1,7 @@
 """The cellular transformer."""
 
+from collections.abc import Sequence
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -59,7 +61,13 @@ class CellularTransformer(nn.Module):
 
         Raises ValueError if the batch has ranks or columns that the model does not know.
         """
-        cells = self.embed(batch)
+        return self.from_embedded(self._embedding_of(batch), batch)
+
+    def from_embedded(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Float[Tensor, "complex output"]:
+        """`forward` after the embedding: the prediction for these first hidden vectors."""
+        cells = self._through_layers(cells, batch)
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
         prediction: Tensor = self.readout(normed, batch)
         return prediction
@@ -69,13 +77,21 @@ class CellularTransformer(nn.Module):
 
         Raises ValueError as `forward` does.
         """
+        return self._through_layers(self._embedding_of(batch), batch)
+
+    def _embedding_of(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
         _check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
+        cells: list[Tensor] = self.embedding(batch)
+        return cells
+
+    def _through_layers(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> list[Float[Tensor, "_ width"]]:
         binary = self.config.architecture.neighbor_weights == "binary"
         pattern_of_arrow = patterns(batch, self.plan, binary)
-        cells: list[Tensor] = self.embedding(batch)
         for layer in self.layers:
             cells = layer(cells, pattern_of_arrow)
-        return cells
+        return list(cells)
 
 
 def _layer(architecture: ArchitectureConfig, plan: AttentionPlan) -> PairwiseLayer | GeneralLayer:
