@@ -67,6 +67,7 @@ from .model.plan import (
     pairwise_sparse,
 )
 from .model.transformer import CellularTransformer
+from .report.write import write_report
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.evaluate import evaluate
 from .training.fit import TrainingInterrupted, resume, train
@@ -175,4 +176,5 @@ __all__ = [
     "up_laplacian",
     "without_cell",
     "write_npz",
+    "write_report",
 ]

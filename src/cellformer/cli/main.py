@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
-from cellformer.cli import draw, encode, evaluate, info, lift, predict, train
+from cellformer.cli import draw, encode, evaluate, info, lift, predict, report, train
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 
 COMMANDS = {
@@ -20,6 +20,7 @@ COMMANDS = {
     "lift": lift,
     "draw": draw,
     "encode": encode,
+    "report": report,
     "info": info,
 }
 

@@ -55,6 +55,7 @@ def run(arguments: Namespace) -> int:
     """Trains, prints the result, and says where it is."""
     if (arguments.source is None) == (arguments.resume is None):
         raise ValueError("give either a source to train on or --resume with a run folder")
+    from cellformer.report.write import write_report
     from cellformer.training.fit import TrainingInterrupted, resume, train
     from cellformer.training.summary import describe
 
@@ -77,6 +78,7 @@ def run(arguments: Namespace) -> int:
         print(f"cellformer: {stopped}", file=sys.stderr)
         return 128 + stopped.signal
     print(describe(summary))
+    write_report(folder)
     print(f"Everything about this run is in {folder}")
     return 0
 
