@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
-from cellformer.cli import draw, encode, evaluate, info, lift, predict, report, train
+from cellformer.cli import draw, encode, evaluate, explore, info, lift, predict, report, train
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 
 COMMANDS = {
@@ -21,6 +21,7 @@ COMMANDS = {
     "draw": draw,
     "encode": encode,
     "report": report,
+    "explore": explore,
     "info": info,
 }
 
