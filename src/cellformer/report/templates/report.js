@@ -17,7 +17,9 @@ for (const button of document.querySelectorAll("th button")) {
 }
 // Drawings: a row of the table, or a dot of a chart, shows its complex beside the pointer.
 const tip = document.getElementById("tip");
-function show(row, label, x, y) {
+let shown = null; // the element whose complex is shown
+function show(element, row, label, x, y) {
+  shown = element;
   const drawing = document.querySelector(`#drawings > [data-row="${Number(row)}"] > svg`);
   tip.replaceChildren(...(drawing ? [drawing.cloneNode(true)] : []), label);
   tip.hidden = false;
@@ -26,13 +28,14 @@ function show(row, label, x, y) {
   tip.style.top = `${Math.max(4, Math.min(y + 16, innerHeight - box.height - 8))}px`;
 }
 function watch(element, row, label) {
-  element.addEventListener("pointermove", (event) => show(row, label, event.clientX, event.clientY));
-  element.addEventListener("pointerleave", () => { tip.hidden = true; });
+  element.addEventListener("pointermove", (event) => show(element, row, label, event.clientX, event.clientY));
+  const hide = () => { if (shown === element) tip.hidden = true; };
+  element.addEventListener("pointerleave", hide);
   element.addEventListener("focus", () => {
     const box = element.getBoundingClientRect();
-    show(row, label, box.left + 200, box.top);
+    show(element, row, label, box.left + 200, box.top);
   });
-  element.addEventListener("blur", () => { tip.hidden = true; });
+  element.addEventListener("blur", hide);
 }
 for (const row of document.querySelectorAll("tr[data-row]")) {
   watch(row, row.dataset.row, row.querySelector(".name").textContent);
