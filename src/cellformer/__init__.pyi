@@ -20,6 +20,7 @@ from .complexes.neighborhoods import (
 from .complexes.ragged import RaggedComplexes
 from .complexes.ragged_graphs import RaggedGraphs
 from .complexes.relabel import flip, permute, permute_graph
+from .complexes.removal import without_cell
 from .complexes.resident import ResidentComplexes
 from .complexes.store import open_ragged, save_ragged
 from .complexes.union import DisjointUnion
@@ -33,9 +34,13 @@ from .data.prepare import Prepared, prepare
 from .data.sources import open_source
 from .data.splits import fold_split, random_split, scaffold_split
 from .data.table import Table, read_table, write_table
+from .drawing.attention import draw_attention, draw_attention_matrix
 from .drawing.colors import encoding_colors
-from .drawing.draw import draw_complex, save_picture
+from .drawing.contributions import draw_contributions
+from .drawing.diagram import draw_diagram
+from .drawing.draw import draw_complex, save_figure, save_picture
 from .drawing.molecule import molecule_positions
+from .drawing.theme import DARK, LIGHT, Theme
 from .encodings.bspe import BSPe
 from .encodings.encode import CollectiveEncoding, EncodedRanks, Encoding, encode, encode_many
 from .encodings.hodgelap import HodgeLap
@@ -45,6 +50,10 @@ from .encodings.rwpe import RWPe
 from .encodings.slepians import Slepians
 from .encodings.zeros import Zeros
 from .experiments.presets import PRESETS
+from .explaining.attention import attention_of
+from .explaining.explain import explain
+from .explaining.integrated_gradients import integrated_gradients
+from .explaining.occlusion import occlusion
 from .lifting.cliques import Cliques
 from .lifting.cycle_basis import CycleBasis
 from .lifting.induced_cycles import InducedCycles
@@ -66,6 +75,7 @@ from .model.plan import (
 )
 from .model.residence import resident_for
 from .model.transformer import CellularTransformer
+from .report.write import write_report
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.estimate import Estimate, estimate
 from .training.estimator import CellularClassifier, CellularRegressor
@@ -77,6 +87,8 @@ from .training.several import cross_validate, train_ensemble
 __version__: str
 
 __all__ = [
+    "DARK",
+    "LIGHT",
     "PRESETS",
     "ArchitectureConfig",
     "Arrow",
@@ -121,11 +133,13 @@ __all__ = [
     "Table",
     "Task",
     "TensorDiagram",
+    "Theme",
     "TrainingConfig",
     "TrainingInterrupted",
     "Zeros",
     "attach_cycles",
     "attend",
+    "attention_of",
     "attention_plan",
     "barycentric_skeleton",
     "batches",
@@ -134,12 +148,17 @@ __all__ = [
     "cross_validate",
     "down_adjacency",
     "down_laplacian",
+    "draw_attention",
+    "draw_attention_matrix",
     "draw_complex",
+    "draw_contributions",
+    "draw_diagram",
     "encode",
     "encode_many",
     "encoding_colors",
     "estimate",
     "evaluate",
+    "explain",
     "flip",
     "fold_split",
     "from_networkx",
@@ -150,11 +169,13 @@ __all__ = [
     "hodge_laplacian",
     "in_memory",
     "incidence",
+    "integrated_gradients",
     "lift",
     "mesh_complex",
     "molecule_keys",
     "molecule_positions",
     "molecules",
+    "occlusion",
     "open_ragged",
     "open_source",
     "pairwise_dense",
@@ -172,6 +193,7 @@ __all__ = [
     "read_table",
     "resident_for",
     "resume",
+    "save_figure",
     "save_picture",
     "save_ragged",
     "scaffold_split",
@@ -182,6 +204,8 @@ __all__ = [
     "train_ensemble",
     "up_adjacency",
     "up_laplacian",
+    "without_cell",
     "write_npz",
+    "write_report",
     "write_table",
 ]

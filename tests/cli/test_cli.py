@@ -175,6 +175,39 @@ def test_lift_shows_a_mesh(real_data, capsys):
     assert "rank 2: 912 cells" in told
 
 
+def test_draw_makes_every_kind_of_picture(csv_file, tmp_path, capsys):
+    run = tmp_path / "run"
+    assert main(["train", str(csv_file), "--target", "length", "-o", str(run), *FAST]) == 0
+    of_run = ["--run", str(run), "--theme", "dark"]
+    for number, arguments in enumerate(
+        (
+            ["c1ccccc1", "--data.encodings", "bspe", "--columns", "0", "1", "2"],
+            ["c1ccccc1", "--lay-out", "--title", "$5 <b>"],
+            ["--what", "diagram", "--attention", "pairwise-mixed"],
+            ["--what", "diagram", *of_run],
+            ["c1ccccc1", "--what", "attention", "--arrow", "1->2", "--head", "0", *of_run],
+            ["c1ccccc1", "--what", "attention", "--form", "matrix", "--layer", "0", *of_run],
+            ["c1ccccc1", "--what", "contributions", *of_run],
+            ["c1ccccc1", "--what", "contributions", "--method", "gradients", *of_run],
+            [str(csv_file), "--index", "2", "--what", "contributions", *of_run],
+        )
+    ):
+        path = tmp_path / f"picture{number}.{'svg' if number % 2 else 'png'}"
+        assert main(["draw", *arguments, "-o", str(path)]) == 0, arguments
+        assert path.stat().st_size > 4000
+    capsys.readouterr()
+    for arguments, message in (
+        (["c1ccccc1", "--what", "attention"], "name a run by --run"),
+        (["--what", "complex"], "say what to draw"),
+        (["c1ccccc1", "--what", "attention", "--layer", "9", *of_run], "it has the layers 0 to"),
+        (["C1CC", "--what", "contributions", *of_run], "C1CC"),
+    ):
+        assert main(["draw", *arguments, "-o", str(tmp_path / "never.png")]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["draw", "C", "-o", str(tmp_path / "never.txt")]) == 1
+    assert not list(tmp_path.glob("never*"))
+
+
 def test_encode_writes_one_row_per_cell(tmp_path):
     path = tmp_path / "table.csv"
     assert main(["encode", "C1CC1", "-o", str(path), "--data.encodings", "rwpe:3+bspe:2"]) == 0

@@ -50,16 +50,28 @@ def _attend_block(
     dropout: float,
 ) -> Float[Tensor, "block_receiver value_width head"]:
     """The outputs of one block's receivers, in the order of ``block.filled``."""
+    attention = block_weights(query, key, block, theta, scale)
+    attention = functional.dropout(attention, dropout, training=dropout > 0)
+    v = _fill_slots(value, block.senders, block.has_sender)
+    output = torch.einsum("chrs,csvh->crvh", attention, v)
+    return output.flatten(0, 1).index_select(0, block.filled)
+
+
+def block_weights(
+    query: Float[Tensor, "receiver head_width head"],
+    key: Float[Tensor, "sender head_width head"],
+    block: DenseBlock,
+    theta: Float[Tensor, " theta"],
+    scale: float,
+) -> Float[Tensor, "complex head receiver_slot sender_slot"]:
+    """The softmax over the senders of each complex; zero at empty slots of senders."""
     # Empty slots become zeros before anything is multiplied: 0 * NaN would still be NaN.
     q = _fill_slots(query, block.receivers, block.has_receiver)
     k = _fill_slots(key, block.senders, block.has_sender)
-    v = _fill_slots(value, block.senders, block.has_sender)
     scores = scale * torch.einsum("crph,csph->chrs", q, k)
     scores = scores + theta[:, None, None] * block.weights.to(scores.dtype).unsqueeze(1)
     scores = scores.masked_fill(~block.has_sender[:, None, None, :], float("-inf"))
-    attention = functional.dropout(scores.softmax(dim=-1), dropout, training=dropout > 0)
-    output = torch.einsum("chrs,csvh->crvh", attention, v)
-    return output.flatten(0, 1).index_select(0, block.filled)
+    return scores.softmax(dim=-1)
 
 
 def _fill_slots(

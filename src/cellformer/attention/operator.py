@@ -14,7 +14,9 @@ from cellformer.attention.cpu_operator import fused_attention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
 from cellformer.attention.heads import merge_heads, split_heads
+from cellformer.attention.recording import recording
 from cellformer.attention.sparse_reference import sparse_attention
+from cellformer.attention.weights import AttentionWeights, attention_weights
 from cellformer.complexes.neighborhood import Neighborhood
 
 Implementation: TypeAlias = Literal["fused", "reference"]
@@ -98,6 +100,8 @@ def attend_arrows(
     for arrow in arrows:
         _check(arrow, matrices)
     with torch.autocast(matrices[0].device.type, enabled=False):
+        if (record := recording()) is not None:
+            record += [_weights(matrices, arrow, scale) for arrow in arrows]
         if implementation(matrices[0].device) == "fused":
             return fused_attention(matrices, arrows, outputs, scale=scale, dropout=dropout)
         return _one_by_one(matrices, arrows, outputs, scale, dropout)
@@ -114,9 +118,7 @@ def _one_by_one(
     parts: list[dict[int, Tensor]] = [{} for _ in outputs]
     for arrow in arrows:
         query, key, value = (
-            split_heads(
-                matrices[at.matrix][:, at.start : at.start + width * arrow.heads], arrow.heads
-            )
+            _heads_of(matrices, at, width, arrow.heads)
             for at, width in (
                 (arrow.query, arrow.head_width),
                 (arrow.key, arrow.head_width),
@@ -138,6 +140,24 @@ def _one_by_one(
         _side_by_side(columns, shape, matrices[0])
         for columns, shape in zip(parts, outputs, strict=True)
     ]
+
+
+def _heads_of(
+    matrices: Sequence[Float[Tensor, "_ _"]], at: Columns, width: int, heads: int
+) -> Float[Tensor, "cell head_width head"]:
+    return split_heads(matrices[at.matrix][:, at.start : at.start + width * heads], heads)
+
+
+def _weights(
+    matrices: Sequence[Float[Tensor, "_ _"]], arrow: ArrowAttention, scale: float
+) -> AttentionWeights:
+    """The weights of an arrow, for those who want to look at them."""
+    query, key = (
+        _heads_of(matrices, at, arrow.head_width, arrow.heads) for at in (arrow.query, arrow.key)
+    )
+    return attention_weights(
+        query, key, arrow.pattern, theta=arrow.theta, bias=arrow.bias, scale=scale
+    )
 
 
 def _side_by_side(

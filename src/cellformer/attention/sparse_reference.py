@@ -31,24 +31,37 @@ def sparse_attention(
     to k_t with the Hadamard product. Everything is computed in float32, or float64 if so given.
     """
     precise = torch.promote_types(query.dtype, torch.float32)
+    attention = pair_weights(
+        query.to(precise), key.to(precise), neighborhood, bias=bias, scale=scale
+    )
+    attention = functional.dropout(attention, dropout, training=dropout > 0)
+    pair_value = gather_rows(value.to(precise), neighborhood.senders)
+    return segment_sum(attention.unsqueeze(1) * pair_value, neighborhood.offsets).to(value.dtype)
+
+
+def pair_weights(
+    query: Float[Tensor, "receiver head_width head"],
+    key: Float[Tensor, "sender head_width head"],
+    neighborhood: Neighborhood,
+    *,
+    bias: Float[Tensor, "pair head_or_1"] | None = None,
+    scale: float = 1.0,
+) -> Float[Tensor, "pair head"]:
+    """The softmax over each receiver's stored pairs, in the order of the neighborhood."""
     receivers, senders, offsets = (
         neighborhood.receivers,
         neighborhood.senders,
         neighborhood.offsets,
     )
-    pair_query = gather_rows(query.to(precise), receivers)
-    pair_key = gather_rows(key.to(precise), senders)
-    weights = (scale * neighborhood.weights.to(precise)).unsqueeze(1)
+    pair_query = gather_rows(query, receivers)
+    pair_key = gather_rows(key, senders)
+    weights = (scale * neighborhood.weights.to(query.dtype)).unsqueeze(1)
     scores = (pair_query * pair_key).sum(dim=1) * weights  # pair head
     if bias is not None:
-        scores = scores + bias.to(precise)
+        scores = scores + bias.to(query.dtype)
 
     # The largest score only keeps exp from overflowing: it cancels, also in the gradient.
     largest = segment_max(scores.detach(), offsets)
     exponentials = (scores - gather_rows(largest, receivers)).exp()
     totals = segment_sum(exponentials, offsets)
-    attention = exponentials / gather_rows(totals, receivers)
-
-    attention = functional.dropout(attention, dropout, training=dropout > 0)
-    pair_value = gather_rows(value.to(precise), senders)
-    return segment_sum(attention.unsqueeze(1) * pair_value, offsets).to(value.dtype)
+    return exponentials / gather_rows(totals, receivers)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
-from cellformer.cli import encode, evaluate, info, lift, predict, train
+from cellformer.cli import draw, encode, evaluate, explore, info, lift, predict, report, train
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 
 COMMANDS = {
@@ -18,7 +18,10 @@ COMMANDS = {
     "evaluate": evaluate,
     "predict": predict,
     "lift": lift,
+    "draw": draw,
     "encode": encode,
+    "report": report,
+    "explore": explore,
     "info": info,
 }
 

@@ -76,6 +76,7 @@ def run(arguments: Namespace) -> int:
             "a run must be able to read its data again, so it cannot be trained on standard "
             "input; give a file"
         )
+    from cellformer.report.write import write_report
     from cellformer.training.fit import TrainingInterrupted, resume, train
     from cellformer.training.run_folder import RunFolder
     from cellformer.training.several import (
@@ -111,6 +112,8 @@ def run(arguments: Namespace) -> int:
         print(f"cellformer: {stopped}", file=sys.stderr)
         return 128 + stopped.signal
     print(describe_several(summary) if "members" in summary else describe(summary))
+    if "members" not in summary:
+        write_report(folder)
     print(f"Everything about this run is in {folder}")
     return 0
 

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_ends
+from cellformer.data.files import replace_atomically
+from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import (
     COLORMAP,
     column_range,
@@ -23,6 +25,9 @@ from cellformer.drawing.colors import (
 from cellformer.drawing.layout import layout
 from cellformer.drawing.paint import Pen, paint_flat, paint_solid, typical_length
 from cellformer.drawing.projection import project
+from cellformer.drawing.theme import LIGHT, Theme
+
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 
 
 def draw_complex(
@@ -34,6 +39,8 @@ def draw_complex(
     title: str = "",
     size: float = 6.0,
     view: tuple[float, float] = (25.0, -60.0),
+    labels: Sequence[str] | None = None,
+    theme: Theme = LIGHT,
 ) -> Figure:
     """Draws vertices as disks, edges as lines and 2-cells as filled areas; `savefig` writes it.
 
@@ -47,8 +54,10 @@ def draw_complex(
     a small distance from their edges so that overlapping ones can be told apart. In space they
     are opaque and shaded, seen from ``view`` (degrees above the x-y plane and around the z axis).
 
-    ``ax`` draws into existing axes; otherwise a new figure is ``size`` inches wide. Raises
-    ValueError if positions or colors do not fit, or both ``colors`` and ``columns`` are given.
+    ``labels`` are written on the vertices (of a picture in the plane), an empty one not at all.
+    ``theme`` is the page, `LIGHT` or `DARK`. ``ax`` draws into existing axes; otherwise a new
+    figure is ``size`` inches wide. Raises ValueError if positions, colors or labels do not fit,
+    or both ``colors`` and ``columns`` are given.
     """
     points = _positions(cells, positions)
     if colors is not None and columns is not None:
@@ -62,21 +71,20 @@ def draw_complex(
     seen = points if points.shape[1] == 2 else project(points, *view)
     unit = typical_length(seen[:, :2], edge_ends(cells))
     if ax is None:
-        ax = _new_axes(seen[:, :2], size)
+        ax = _new_axes(seen[:, :2], size, theme)
+    figure = figure_of(ax)
     _frame(ax, seen[:, :2], unit)
-    figure = ax.get_figure(root=True)
-    if figure is None:
-        raise ValueError("ax belongs to no figure")
     flat = points.shape[1] == 2
-    pen = Pen.of(unit, ax, thickness=1.0 if flat else 0.6)
+    pen = Pen.of(unit, ax, 1.0 if flat else 0.6, theme.ink)
     paint = paint_flat if flat else paint_solid
     for zorder, collection in enumerate(paint(cells, seen, colors, pen), start=1):
         collection.set_zorder(zorder)
         ax.add_collection(collection, autolim=False)
-    if title:
-        ax.set_title(title)
+    if labels is not None and flat:
+        _write_labels(ax, points, labels, pen, theme)
+    headline(ax, title, theme)
     if columns is not None and len(columns) == 1:
-        _color_bar(figure, ax, cells, columns[0])
+        _color_bar(figure, ax, cells, columns[0], theme)
     return figure
 
 
@@ -102,11 +110,24 @@ def _check_colors(cells: CellComplex, colors: Sequence[Float[np.ndarray, "_ 3"]]
             raise ValueError(f"colors of rank {rank} must lie in 0 ... 1")
 
 
-def _new_axes(points: Float64[np.ndarray, "vertex 2"], size: float) -> Axes:
+def _write_labels(
+    ax: Axes,
+    points: Float64[np.ndarray, "vertex 2"],
+    labels: Sequence[str],
+    pen: Pen,
+    theme: Theme,
+) -> None:
+    if len(labels) != len(points):
+        raise ValueError(f"{len(labels)} labels for {len(points)} vertices")
+    for place, label in zip(points, labels, strict=True):
+        if label:
+            write(ax, place, label, float(np.clip(3.4 * pen.line, 4, 13)), theme)
+
+
+def _new_axes(points: Float64[np.ndarray, "vertex 2"], size: float, theme: Theme) -> Axes:
     wide, high = np.ptp(points, axis=0) if len(points) else (1.0, 1.0)
     aspect = float(np.clip(high / wide, 0.4, 1.4)) if wide > 0 else 1.0
-    figure = Figure(figsize=(size, size * aspect), layout="constrained")
-    return figure.add_subplot()
+    return new_axes(size, size * aspect, theme)
 
 
 def _frame(ax: Axes, points: Float64[np.ndarray, "vertex 2"], unit: float) -> None:
@@ -118,12 +139,13 @@ def _frame(ax: Axes, points: Float64[np.ndarray, "vertex 2"], unit: float) -> No
     ax.set_axis_off()
 
 
-def _color_bar(figure: Figure, ax: Axes, cells: CellComplex, column: int) -> None:
+def _color_bar(figure: Figure, ax: Axes, cells: CellComplex, column: int, theme: Theme) -> None:
     shown = np.concatenate([rows[:, [column]] for rows in cells.encodings])
     low, span = column_range(shown.astype(np.float64))
     norm = Normalize(float(low[0]), float(low[0] + span[0]))
     bar = figure.colorbar(ScalarMappable(norm, COLORMAP), ax=ax, shrink=0.7, pad=0.02)
-    bar.set_label(f"encoding, column {column % len(cells.encoding_signs)}")
+    bar.set_label(f"encoding, column {column % len(cells.encoding_signs)}", color=theme.ink)
+    bar.ax.tick_params(colors=theme.ink)
     bar.outline.set_visible(False)
 
 
@@ -138,8 +160,21 @@ def save_picture(
 
     Raises ValueError if the name ends otherwise.
     """
-    target = Path(path)
-    if target.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"{target}: a picture's name ends in .png, .svg or .pdf")
+    target = picture_path(path)
     figure = draw_complex(cells, columns, positions=positions, title=title)
-    figure.savefig(target, dpi=200)
+    save_figure(figure, target)
+
+
+def picture_path(path: str | Path) -> Path:
+    """The path; raises ValueError if its name does not end like that of a picture."""
+    target = Path(path)
+    if target.suffix.lower() not in PICTURE_ENDINGS:
+        raise ValueError(f"{target}: a picture's name ends in .png, .svg or .pdf")
+    return target
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Writes a figure to a .png, .svg or .pdf file, whole or not at all."""
+    target = picture_path(path)
+    with replace_atomically(target) as unfinished:
+        figure.savefig(unfinished, dpi=200, format=target.suffix.lower().removeprefix("."))

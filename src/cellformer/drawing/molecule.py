@@ -1,4 +1,6 @@
-"""Where chemists draw the atoms of a molecule."""
+"""Where chemists draw the atoms of a molecule, and what they write there."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float64
@@ -15,3 +17,13 @@ def molecule_positions(smiles: str) -> Float64[np.ndarray, "atom 2"]:
     molecule = parse_smiles(smiles)
     rdDepictor.Compute2DCoords(molecule)
     return np.array(molecule.GetConformer().GetPositions()[:, :2], np.float64)
+
+
+def atom_symbols(smiles: str) -> list[str]:
+    """The element of every heavy atom, in the same order; ValueError if the SMILES is not valid."""
+    return [atom.GetSymbol() for atom in parse_smiles(smiles).GetAtoms()]
+
+
+def hetero_labels(symbols: Sequence[str]) -> list[str]:
+    """What a structural formula writes: every element but carbon."""
+    return ["" if symbol == "C" else symbol for symbol in symbols]

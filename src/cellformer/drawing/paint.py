@@ -25,9 +25,10 @@ class Pen:
     unit: float  # length of a typical edge, in the drawing's coordinates
     radius: float  # of a vertex, in the drawing's coordinates
     line: float  # width of an edge, in points
+    ink: str = OUTLINE  # color of outlines
 
     @classmethod
-    def of(cls, unit: float, ax: Axes, thickness: float) -> "Pen":
+    def of(cls, unit: float, ax: Axes, thickness: float, ink: str = OUTLINE) -> "Pen":
         """Sizes for axes whose limits are set, around ``thickness`` times the usual ones."""
         figure = ax.get_figure(root=True)
         assert figure is not None
@@ -36,7 +37,9 @@ class Pen:
         ranges = np.abs([np.diff(ax.get_xlim())[0], np.diff(ax.get_ylim())[0]])
         points_per_length = float((72 * inches / ranges).min())
         diameter = float(np.clip(0.34 * thickness * unit * points_per_length, 1.0, 18))
-        return cls(unit, diameter / 2 / points_per_length, float(np.clip(0.28 * diameter, 0.4, 4)))
+        return cls(
+            unit, diameter / 2 / points_per_length, float(np.clip(0.28 * diameter, 0.4, 4)), ink
+        )
 
 
 def paint_flat(
@@ -58,14 +61,14 @@ def paint_flat(
                 PathCollection(
                     paths,
                     facecolors=[(*colors[2][face], opacity) for face in order],
-                    edgecolors=[(*(0.75 * colors[2][face]), 1.6 * opacity) for face in order],
+                    edgecolors=[(*(0.55 * colors[2][face]), 1.6 * opacity) for face in order],
                     linewidths=0.35 * pen.line,
                     joinstyle="round",
                 )
             )
     if cells.dim >= 1:
         lines = points[edge_ends(cells)]
-        casing = LineCollection(lines, colors=OUTLINE, linewidths=1.35 * pen.line)
+        casing = LineCollection(lines, colors=pen.ink, linewidths=1.35 * pen.line)
         made += [casing, LineCollection(lines, colors=colors[1], linewidths=pen.line)]
     made.append(_disks(points, colors[0], pen))
     return made
@@ -193,7 +196,7 @@ def _disks(
     return PathCollection(
         [Path.circle((x, y), pen.radius) for x, y in points.tolist()],
         facecolors=colors,
-        edgecolors=OUTLINE,
+        edgecolors=pen.ink,
         linewidths=0.3 * pen.line,
     )
 

@@ -151,6 +151,16 @@ class CellEmbedding(nn.Module):
             ("vertices of", rank), lambda cells: containment(cells, 0, rank).T.tocsr()
         )
 
+    def blank(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
+        """What cells of which nothing is known start from: neither features nor encodings."""
+        rows = []
+        for rank, cells in enumerate(batch.num_cells):
+            weight = next(self.positions[rank].parameters())  # one row per column of the width
+            columns = len(weight) * (2 if rank == 1 and self.concat_edges else 1)
+            signals = weight.new_zeros(cells, columns)
+            rows.append(self.positions[rank](signals, weight.new_zeros(cells, self.encoding)))
+        return rows
+
     def _vertices(self, batch: CellBatch) -> Float[Tensor, "vertex width"]:
         if self.constant is not None:
             return self.constant.expand(batch.num_cells[0], -1)

@@ -63,7 +63,13 @@ class CellularTransformer(nn.Module):
         Raises ValueError if the batch has ranks or columns that the model does not know, and
         `DenseMemoryError` if its complexes are too large for dense attention by the reference.
         """
-        cells = self._hidden(batch, self.readout.ranks(batch))
+        return self.from_embedded(self._embedding_of(batch), batch)
+
+    def from_embedded(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Float[Tensor, "complex output"]:
+        """`forward` after the embedding: the prediction for these first hidden vectors."""
+        cells = self._through_layers(cells, batch, self.readout.ranks(batch))
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
         prediction: Tensor = self.readout(normed, batch)
         return prediction
@@ -73,23 +79,30 @@ class CellularTransformer(nn.Module):
 
         Raises ValueError as `forward` does.
         """
-        return self._hidden(batch, range(batch.dim + 1))
+        return self._through_layers(self._embedding_of(batch), batch, range(batch.dim + 1))
 
-    def _hidden(self, batch: CellBatch, wanted: Sequence[int]) -> list[Float[Tensor, "_ width"]]:
-        """Ranks that are not wanted may be left as they were before the last layer."""
+    def _embedding_of(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
         _check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
-        architecture = self.config.architecture
-        binary = architecture.neighbor_weights == "binary"
-        pattern_of_arrow = patterns(batch, self.plan, binary)
         cells: list[Tensor] = self.embedding(batch)
+        return cells
+
+    def _through_layers(
+        self,
+        cells: Sequence[Float[Tensor, "_ width"]],
+        batch: CellBatch,
+        wanted: Sequence[int],
+    ) -> list[Float[Tensor, "_ width"]]:
+        """Ranks that are not wanted may be left as they were before the last layer."""
+        binary = self.config.architecture.neighbor_weights == "binary"
+        pattern_of_arrow = patterns(batch, self.plan, binary)
         match self.plan:
             case Pairwise():
                 for number, layer in enumerate(self.layers, start=1):
                     last = number == len(self.layers)
                     cells = layer(cells, pattern_of_arrow, wanted if last else None)
-                return cells
+                return list(cells)
             case General():
-                tokens, counts = torch.cat(cells), [len(rows) for rows in cells]
+                tokens, counts = torch.cat(list(cells)), [len(rows) for rows in cells]
                 for layer in self.layers:
                     tokens = layer(tokens, counts, *pattern_of_arrow)
                 return list(torch.split(tokens, counts))

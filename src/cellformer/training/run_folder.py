@@ -55,6 +55,11 @@ class RunFolder:
         return self.path / "test_predictions.csv"
 
     @property
+    def report(self) -> Path:
+        """The run to look at, in a browser."""
+        return self.path / "report.html"
+
+    @property
     def failures(self) -> Path:
         """The rows of the data that could not be used, with reasons."""
         return self.path / "failures.csv"

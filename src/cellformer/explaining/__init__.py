@@ -1,0 +1,1 @@
+"""What a model attended to, and what its prediction is made of."""

@@ -1,0 +1,141 @@
+"""The attention of one prediction, by layer and arrow."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import torch
+from jaxtyping import Float64, Int64
+
+from cellformer.attention.recording import record_attention
+from cellformer.attention.weights import AttentionWeights
+from cellformer.complexes.batch import collate
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.explaining.evaluation import evaluating
+from cellformer.model.plan import Pairwise
+from cellformer.model.transformer import CellularTransformer
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowAttention:
+    """How much the cells of one rank took from those of another, in one layer.
+
+    The weights of a receiver sum to 1 over all its senders; in general attention, where these
+    are of all ranks, over the arrows of a layer that reach the receiver's rank.
+    """
+
+    layer: int
+    arrow: str  # such as "0 -> 1"; with the neighborhood where several join the same ranks
+    sender_rank: int
+    receiver_rank: int
+    receivers: Int64[np.ndarray, " pair"]  # numbers within their rank
+    senders: Int64[np.ndarray, " pair"]
+    weights: Float64[np.ndarray, "pair head"]
+
+    @property
+    def heads(self) -> int:
+        """The number of heads."""
+        return int(self.weights.shape[1])
+
+    def of_head(self, head: int | None) -> Float64[np.ndarray, " pair"]:
+        """The weights of one head, or their mean over all heads; ValueError if there is none."""
+        if head is None:
+            mean: Float64[np.ndarray, " pair"] = self.weights.mean(axis=1)
+            return mean
+        if not 0 <= head < self.heads:
+            raise ValueError(f"there is no head {head}; the heads are 0 to {self.heads - 1}")
+        column: Float64[np.ndarray, " pair"] = self.weights[:, head]
+        return column
+
+
+def attention_of(model: CellularTransformer, cells: CellComplex) -> tuple[ArrowAttention, ...]:
+    """The attention weights of a model's prediction for one complex, layer after layer.
+
+    A pairwise model has one entry per layer and arrow of its diagram whose ranks the complex has;
+    a general model one per layer and pair of ranks.
+    """
+    batch = collate([cells])
+    device = next(model.parameters()).device
+    with evaluating(model), torch.no_grad(), record_attention() as record:
+        model.embed(batch.to(device))  # all ranks, also those that are not read out
+    found = list(_by_arrow(model, cells, record))
+    return tuple(found)
+
+
+def _by_arrow(
+    model: CellularTransformer, cells: CellComplex, record: list[AttentionWeights]
+) -> Iterator[ArrowAttention]:
+    layers = len(model.layers)
+    if not isinstance(model.plan, Pairwise):
+        for layer, weights in enumerate(record):
+            yield from _by_ranks(layer, cells, weights)
+        return
+    names = _arrow_names(model.plan)
+    present = [
+        (arrow, name)
+        for arrow, name in zip(model.plan.diagram.arrows, names, strict=True)
+        if max(arrow.sender, arrow.receiver) <= cells.dim
+    ]
+    places = product(range(layers), present)
+    for (layer, (arrow, name)), weights in zip(places, record, strict=True):
+        yield ArrowAttention(layer, name, arrow.sender, arrow.receiver, *_arrays(weights))
+
+
+def _by_ranks(
+    layer: int, cells: CellComplex, weights: AttentionWeights
+) -> Iterator[ArrowAttention]:
+    starts = np.concatenate([[0], np.cumsum(cells.num_cells)])
+    receivers, senders, values = _arrays(weights)
+    receiver_rank = np.searchsorted(starts, receivers, side="right") - 1
+    sender_rank = np.searchsorted(starts, senders, side="right") - 1
+    for sender, receiver in product(range(cells.dim + 1), repeat=2):
+        chosen = np.flatnonzero((receiver_rank == receiver) & (sender_rank == sender))
+        if len(chosen):
+            yield ArrowAttention(
+                layer,
+                f"{sender} -> {receiver}",
+                sender,
+                receiver,
+                receivers[chosen] - starts[receiver],
+                senders[chosen] - starts[sender],
+                values[chosen],
+            )
+
+
+def _arrow_names(plan: Pairwise) -> list[str]:
+    plain = [str(arrow) for arrow in plan.diagram.arrows]
+    names = []
+    for arrow, name in zip(plan.diagram.arrows, plain, strict=True):
+        kind = arrow.neighborhood
+        called = kind if isinstance(kind, str) else getattr(kind, "__name__", "own")
+        names.append(f"{name} ({called})" if plain.count(name) > 1 else name)
+    return names
+
+
+def _arrays(
+    weights: AttentionWeights,
+) -> tuple[
+    Int64[np.ndarray, " pair"], Int64[np.ndarray, " pair"], Float64[np.ndarray, "pair head"]
+]:
+    return (
+        weights.receivers.cpu().numpy(),
+        weights.senders.cpu().numpy(),
+        weights.weights.double().cpu().numpy(),
+    )
+
+
+def choose(found: Sequence[ArrowAttention], layer: int, arrow: str) -> ArrowAttention:
+    """That of a layer and an arrow, such as "2->1"; ValueError, with those that are, if none."""
+    wanted = arrow.replace(" ", "")
+    for attention in found:
+        if attention.layer == layer and attention.arrow.replace(" ", "") == wanted:
+            return attention
+    layers = sorted({attention.layer for attention in found})
+    arrows = dict.fromkeys(attention.arrow for attention in found)
+    raise ValueError(
+        f"this prediction has no attention of layer {layer} along {arrow!r}; it has the layers "
+        f"{layers[0]} to {layers[-1]} and the arrows {', '.join(arrows)}"
+        if found
+        else "this model has no layers, so there is no attention"
+    )

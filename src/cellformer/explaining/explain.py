@@ -1,0 +1,35 @@
+"""Explanations of a trained run's predictions, in the user's units."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.encodings.encode import Encoding
+from cellformer.explaining.contributions import Contributions
+from cellformer.explaining.integrated_gradients import integrated_gradients
+from cellformer.explaining.occlusion import occlusion
+from cellformer.training.build import build_encodings
+from cellformer.training.trained import TrainedRun
+
+Method: TypeAlias = Literal["occlusion", "gradients"]
+
+
+def explain(
+    run: TrainedRun, cells: CellComplex, method: Method = "occlusion", output: int = 0
+) -> Contributions:
+    """The contribution of each cell to one output of a run: a value in its units, or a logit.
+
+    ``cells`` are encoded as those of the run. Raises ValueError if there is no such output.
+    """
+    task, scaling = run.recipe.task, run.recipe.scaling
+    if not 0 <= output < task.outputs:
+        raise ValueError(f"there is no output {output}; the outputs are 0 to {task.outputs - 1}")
+    model = run.module.model
+    if method == "gradients":
+        found = integrated_gradients(model, cells, output)
+    else:
+        encodings: Sequence[Encoding] = build_encodings(run.config.data)
+        found = occlusion(model, cells, encodings, output)
+    if task.kind != "regression":
+        return found
+    return found.in_units(scaling.deviation[output], scaling.mean[output])

@@ -1,0 +1,1 @@
+"""A page on this machine to look at predictions of a run."""

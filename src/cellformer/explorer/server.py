@@ -1,0 +1,205 @@
+"""The web server of the explorer: a page, and four questions that it asks."""
+
+import asyncio
+import io
+import json
+import logging
+import socket
+import tempfile
+from collections.abc import Awaitable, Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from cellformer.data.table import read_table
+from cellformer.drawing.inline import INLINE, inline_svg
+from cellformer.drawing.theme import LIGHT
+from cellformer.explorer.inspection import MOST_CHARACTERS, Explorer
+from cellformer.explorer.views import View, show
+from cellformer.training.predict import predict
+
+logger = logging.getLogger(__name__)
+
+MOST_BYTES, MOST_ROWS = 2_000_000, 1000
+"""Of a question to the server, and of a table that it holds."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' "
+    "'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+Answer = dict[str, Any]
+PAGE = Path(__file__).parent / "page"
+
+
+def make_app(explorer: Explorer, hosts: tuple[str, ...] = ("127.0.0.1", "localhost")) -> Starlette:
+    """The application; it answers only requests that name one of ``hosts`` as their host."""
+    # Neither torch's settings nor matplotlib's are made for several threads.
+    one_at_a_time = asyncio.Lock()
+
+    def answer(
+        work: Callable[[Explorer, Answer], Answer],
+    ) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            try:
+                question = await _question(request)
+                async with one_at_a_time:
+                    found = await run_in_threadpool(work, explorer, question)
+                return JSONResponse(found, headers=HEADERS)
+            except ValueError as error:
+                return JSONResponse({"error": str(error)}, 422, headers=HEADERS)
+            except Exception:
+                logger.exception("the explorer could not answer %s", request.url.path)
+                told = {"error": "something went wrong here; the terminal shows what"}
+                return JSONResponse(told, 500, headers=HEADERS)
+
+        return endpoint
+
+    async def about(request: Request) -> Response:
+        return JSONResponse(explorer.about(), headers=HEADERS)
+
+    async def page(request: Request) -> Response:
+        text = (PAGE / "index.html").read_text(encoding="utf-8")
+        return Response(text, media_type="text/html", headers=HEADERS)
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/api/about", about),
+            Route("/api/predict", answer(_predict), methods=["POST"]),
+            Route("/api/picture", answer(_picture), methods=["POST"]),
+            Route("/api/table", answer(_table), methods=["POST"]),
+            Mount("/page", StaticFiles(directory=PAGE)),
+        ],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
+    )
+
+
+def serve(explorer: Explorer, host: str, port: int) -> None:
+    """Serves until interrupted; ``port`` 0 takes a free one. Raises OSError if it is taken."""
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        told = f"http://{host}:{listening.getsockname()[1]}"
+        logger.info("The explorer is at %s (Ctrl-C ends it)", told)
+        app = make_app(explorer, ("127.0.0.1", "localhost", host))
+        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+
+
+async def _question(request: Request) -> Answer:
+    """The JSON object that was sent; ValueError if it is too large or something else.
+
+    Other types of content are refused because other sites' pages can send them.
+    """
+    if request.headers.get("content-type", "").split(";")[0] != "application/json":
+        raise ValueError("questions are sent as application/json")
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            raise ValueError(f"this is more than {MOST_BYTES // 1_000_000} MB; send less at once")
+    try:
+        question = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValueError("the question is not JSON") from None
+    if not isinstance(question, dict):
+        raise ValueError("the question is not a JSON object")
+    return question
+
+
+def _predict(explorer: Explorer, question: Answer) -> Answer:
+    subject = explorer.subject(*_which(question))
+    return {
+        "name": subject.name,
+        "cells": list(subject.cells.num_cells),
+        "predictions": explorer.predict(subject),
+    }
+
+
+def _picture(explorer: Explorer, question: Answer) -> Answer:
+    subject = explorer.subject(*_which(question))
+    given = question.get("view", {})
+    kinds: dict[str, Any] = {field.name: field.type for field in fields(View)}
+    if not isinstance(given, dict):
+        raise ValueError("view is not a JSON object")
+    for name, value in given.items():
+        if name not in kinds:
+            raise ValueError(f"a view has no {name!r}")
+        if isinstance(value, bool) or not isinstance(value, kinds[name]):
+            raise ValueError(f"{name} of a view cannot be {value!r}")
+    view = View(**given)
+    shown = show(explorer, subject, view, INLINE)
+    paper = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        show(explorer, subject, view, LIGHT).figure.savefig(paper, format="svg")
+    return {
+        "svg": inline_svg(shown.figure, shown.description),
+        "description": shown.description,
+        "arrows": shown.arrows,
+        "file": paper.getvalue(),
+        "csv": shown.table.to_csv(index=False, float_format="%.6g"),
+    }
+
+
+def _table(explorer: Explorer, question: Answer) -> Answer:
+    text = question.get("csv")
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError("the table is empty")
+    with tempfile.TemporaryDirectory(prefix="cellformer-") as folder:
+        file = Path(folder) / "table.csv"
+        file.write_text(text, encoding="utf-8", newline="")
+        try:
+            table = read_table(file)
+            column = table.smiles_column(explorer.run.config.data.smiles_column)
+            if len(table) > MOST_ROWS:
+                raise ValueError(
+                    f"the table has {len(table)} rows; the explorer takes up to {MOST_ROWS} "
+                    "(cellformer predict has no such limit)"
+                )
+            for row, smiles in enumerate(table.column(column)):
+                if len(smiles) > MOST_CHARACTERS:
+                    raise ValueError(
+                        f"row {row} has a SMILES of {len(smiles)} characters; the explorer takes "
+                        f"up to {MOST_CHARACTERS}"
+                    )
+            frame = predict(explorer.run.folder.path, str(file))
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(file), "the table")) from error
+    rows = frame.astype(object).where(frame.notna(), "")
+    added = [name for name in frame.columns if name not in table.header]
+    shown = [column, *added]
+    return {
+        "columns": shown,
+        "rows": [[_written(value) for value in row] for row in rows[shown].to_numpy().tolist()],
+        "csv": frame.to_csv(index=False),
+    }
+
+
+def _written(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _which(question: Answer) -> tuple[str | None, int | None]:
+    """The SMILES or the row that is asked about."""
+    smiles, row = question.get("smiles"), question.get("row")
+    if row is not None and (not isinstance(row, int) or isinstance(row, bool)):
+        raise ValueError("row is not a whole number")
+    if row is None and not isinstance(smiles, str):
+        raise ValueError("type a SMILES, or pick a row")
+    return smiles, row

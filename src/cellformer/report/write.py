@@ -1,0 +1,141 @@
+"""Writes report.html into a run folder."""
+
+import base64
+import hashlib
+import json
+import logging
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from cellformer.data.files import replace_atomically
+from cellformer.drawing.inline import inline_svg
+from cellformer.report.charts import learning_curves
+from cellformer.report.outcome import Outcome, outcome_of
+from cellformer.report.sections import Chart, Judged, charts_of, judged
+from cellformer.training.config import RunConfig
+from cellformer.training.run_folder import RunFolder
+from cellformer.training.trained import TrainedRun
+
+logger = logging.getLogger(__name__)
+
+WORST, LISTED, DRAWN, DRAWN_GRAPHS = 12, 500, 300, 24
+"""Worst errors drawn large; rows of the table; those with a drawing, as molecules or as others."""
+
+
+def write_report(path: Path) -> Path:
+    """Writes the report of a finished run as one file that needs nothing else, and returns it.
+
+    Validation and test data are predicted anew; where the data are no longer there, the report
+    says so and shows the rest. Raises FileNotFoundError if the folder holds no finished run.
+    """
+    folder = RunFolder(path)
+    summary = folder.read_summary()
+    config = RunConfig.from_json(folder.require(folder.config))
+    which = "best" if folder.weights("best").exists() else "last"
+    outcome, missing = None, ""
+    run = TrainedRun.open(path, which)
+    try:
+        outcome = outcome_of(run)
+    except (OSError, ValueError) as error:
+        missing = str(error)
+        logger.warning("the report goes without predictions: %s", error)
+    environment = Environment(
+        loader=PackageLoader("cellformer.report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    script = _source(environment, "report.js")
+    page = environment.get_template("report.html").render(
+        name=path.resolve().name,
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        style=_source(environment, "report.css"),
+        summary=summary,
+        results=_results(summary),
+        curves=_curves(folder, summary),
+        missing=missing,
+        machine=_flat({"versions": summary["versions"], **summary["machine"]}),
+        config=_flat(asdict(config)),
+        **_predictions(run, outcome),
+    )
+    target = folder.report
+    with replace_atomically(target) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
+    return target
+
+
+def _source(environment: Environment, name: str) -> str:
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
+
+
+def _results(summary: dict[str, Any]) -> list[tuple[str, list[tuple[str, float | None]]]]:
+    """Rows of the table of results: which answer, and its score for each part and metric."""
+    rows = []
+    named = {
+        "best": f"best validation epoch ({summary['best_epoch']})",
+        "last": f"last epoch ({summary['epochs']})",
+    }
+    sources = [(named[which], scores) for which, scores in summary["scores"].items()]
+    for name, scores in [*sources, ("the same answer for all rows", summary["baseline"])]:
+        cells = [
+            (f"{part} {metric}", value)
+            for part, values in scores.items()
+            for metric, value in values.items()
+        ]
+        rows.append((name, cells))
+    return rows
+
+
+def _curves(folder: RunFolder, summary: dict[str, Any]) -> list[Chart]:
+    if not folder.curve.exists():
+        return []
+    curve = pd.read_csv(folder.curve)
+    figures = learning_curves(curve, summary["metric"], summary["best_epoch"])
+    return [
+        Chart(title, inline_svg(figure, f"{title} over {len(curve)} epochs"))
+        for title, figure in figures.items()
+    ]
+
+
+def _predictions(run: TrainedRun, outcome: Outcome | None) -> dict[str, Any]:
+    if outcome is None:
+        return {"charts": [], "worst": [], "listed": [], "drawings": {}, "part": "", "total": 0,
+                "failures": ()}  # fmt: skip
+    part = "test" if "test" in outcome.parts else "val"
+    judged_rows = judged(run.recipe.task, outcome.parts[part])
+    listed = judged_rows[:LISTED]
+    shown = list(dict.fromkeys(one.row for one in listed))
+    molecules = bool(shown) and outcome.smiles(shown[0]) is not None
+    drawings = {
+        row: outcome.drawing(row, f"row {row}")
+        for row in shown[: DRAWN if molecules else DRAWN_GRAPHS]
+    }
+    calibration = outcome.parts.get("val") if part == "test" else None
+    return {
+        "part": part,
+        "total": len(judged_rows),
+        "charts": charts_of(run.recipe.task, outcome.parts[part], calibration),
+        "worst": [(one, _name(outcome, one), drawings.get(one.row, "")) for one in listed[:WORST]],
+        "listed": [(one, _name(outcome, one)) for one in listed],
+        "drawings": drawings,
+        "failures": outcome.materials.failures,
+    }
+
+
+def _name(outcome: Outcome, one: Judged) -> str:
+    return outcome.smiles(one.row) or f"graph {one.row}"
+
+
+def _flat(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """A tree of mappings as rows of dotted names and values."""
+    rows = []
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            rows += _flat(value, f"{prefix}{name}.")
+        else:
+            rows.append((f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value)))
+    return rows

@@ -1,0 +1,114 @@
+import pytest
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from browser import addresses, complaints, overflow, resize, until
+from evil import SCRIPT
+
+
+@pytest.fixture
+def page(browser, address):
+    resize(browser, 1280)
+    addresses(browser), complaints(browser)
+    browser.get(address)
+    until(browser, lambda: of(browser, "run").text == "run")
+    yield browser
+    assert complaints(browser) == []
+    outside = [url for url in addresses(browser) if not url.startswith((address, "data:", "blob:"))]
+    assert outside == []
+    assert browser.title == "cellformer explorer"  # no script of the data has run
+
+
+def of(browser, name):
+    return browser.find_element(By.ID, name)
+
+
+def type_smiles(page, text):
+    field = of(page, "smiles")
+    field.clear()
+    field.send_keys(text, Keys.ENTER)
+
+
+def shown(page, beginning):
+    until(page, lambda: of(page, "caption").text.startswith(beginning))
+    return of(page, "picture").find_element(By.TAG_NAME, "svg")
+
+
+def test_a_molecule_is_predicted_and_seen_in_every_view(page):
+    type_smiles(page, "c1ccc2ccccc2c1")
+    assert shown(page, "The complex of c1ccc2ccccc2c1").get_attribute("role") == "img"
+    value = of(page, "values").find_elements(By.CSS_SELECTOR, "tbody td")
+    assert "to" in value[2].text  # the interval
+    assert "<script>" in value[0].text  # the target's name, as text
+    Select(page.find_element(By.NAME, "encoding")).select_by_value("hodgelap")
+    shown(page, "The complex")
+    page.find_element(By.CSS_SELECTOR, "[value=attention]").click()
+    shown(page, "Attention of layer 0, the mean of all heads, along 0 -> 0")
+    Select(page.find_element(By.NAME, "arrow")).select_by_value("2 -> 1")
+    shown(page, "Attention of layer 0, the mean of all heads, along 2 -> 1")
+    Select(page.find_element(By.NAME, "head")).select_by_value("1")
+    Select(page.find_element(By.NAME, "form")).select_by_value("matrix")
+    shown(page, "Attention of layer 0, head 1, along 2 -> 1")
+    page.find_element(By.CSS_SELECTOR, "[value=contributions]").click()
+    shown(page, "Contribution of each cell")
+    assert not page.find_element(By.NAME, "arrow").is_displayed()
+    for button in ("save-svg", "save-csv"):
+        of(page, button).click()
+
+
+def test_errors_are_shown_in_the_page_and_the_next_question_is_answered(page):
+    for text, message in (
+        ("C1CC", "is not a SMILES"),
+        ("C" * 2000, "2000 heavy atoms"),
+        (SCRIPT, "is not a SMILES"),
+    ):
+        page.execute_script("arguments[0].value = arguments[1]", of(page, "smiles"), text)
+        of(page, "go").click()
+        until(page, lambda message=message: message in of(page, "error").text)
+        assert of(page, "error").get_attribute("role") == "alert"
+        assert not of(page, "prediction").is_displayed()
+        codes = [line for line in complaints(page) if "422" not in line]
+        assert codes == []  # the browser itself notes the status of an answer
+    type_smiles(page, "CCO")
+    shown(page, "The complex of CCO")
+    assert not of(page, "error").is_displayed()
+
+
+def test_a_row_is_picked_and_a_table_is_read(page, tmp_path):
+    Select(of(page, "example")).select_by_index(1)
+    shown(page, "The complex of")
+    assert "true" in of(page, "values").text
+    table = tmp_path / "new.csv"
+    table.write_text(f"smiles\nc1ccccc1\n{SCRIPT}\n", encoding="utf-8")
+    of(page, "csv").send_keys(str(table))
+    until(page, lambda: len(of(page, "rows").find_elements(By.CSS_SELECTOR, "tbody tr")) == 2)
+    assert SCRIPT in of(page, "rows").text
+    of(page, "rows").find_element(By.TAG_NAME, "button").click()
+    shown(page, "The complex of c1ccccc1")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (360, True)])
+def test_it_fits_a_wide_and_a_narrow_window(page, width, dark):
+    resize(page, width, dark=dark)
+    type_smiles(page, "Cn1cnc2c1c(=O)n(C)c(=O)n2C")
+    shown(page, "The complex of")
+    assert overflow(page) <= 0
+
+
+def test_all_is_reached_by_the_keyboard_and_named(page):
+    type_smiles(page, "CCO")
+    shown(page, "The complex of CCO")
+    for field in page.find_elements(By.CSS_SELECTOR, "input, select, button"):
+        if field.is_displayed():
+            assert field.accessible_name
+            assert field.get_attribute("tabindex") in (None, "0")
+    of(page, "smiles").click()
+    seen = []
+    for _ in range(12):
+        ActionChains(page).send_keys(Keys.TAB).perform()
+        seen.append(page.switch_to.active_element.get_attribute("id")
+                    or page.switch_to.active_element.get_attribute("name"))  # fmt: skip
+    for name in ("go", "example", "csv", "kind", "encoding", "save-svg"):
+        assert name in seen
