@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
-from cellformer.cli import encode, evaluate, info, lift, predict, train
+from cellformer.cli import encode, evaluate, fetch, info, lift, predict, train
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 
 COMMANDS = {
+    "fetch": fetch,
     "train": train,
     "evaluate": evaluate,
     "predict": predict,

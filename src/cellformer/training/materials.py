@@ -11,7 +11,7 @@ from cellformer.data.dataset import PARTS, GraphSet, Task
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.sources import open_source
 from cellformer.data.splits import random_split, scaffold_split
-from cellformer.training.build import build_encodings, build_lifting
+from cellformer.training.build import build_encodings, build_features, build_lifting
 from cellformer.training.config import DataConfig
 
 logger = logging.getLogger(__name__)
@@ -40,6 +40,7 @@ def gather(config: DataConfig) -> Materials:
         smiles_column=config.smiles_column,
         kind=None if config.kind == "auto" else config.kind,
         metric=None if config.metric == "auto" else config.metric,
+        features=build_features(config),
     )
     task = source.task  # raises where there is nothing to learn
     prepared = prepare(

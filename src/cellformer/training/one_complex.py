@@ -8,7 +8,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, SmilesList
 from cellformer.data.sources import FILE_ENDINGS, open_source, source_names
 from cellformer.lifting.mesh import MESH_SUFFIXES, read_mesh
-from cellformer.training.build import build_lifting
+from cellformer.training.build import build_features, build_lifting
 from cellformer.training.config import DataConfig
 
 
@@ -47,8 +47,12 @@ def smiles_of(config: DataConfig, index: int) -> str | None:
 
 
 def _graphs(config: DataConfig) -> GraphSequence:
-    if config.source not in source_names() and not config.source.endswith(FILE_ENDINGS):
-        return SmilesList((config.source,))
+    named = config.source in source_names() or Path(config.source).is_dir()
+    if not named and not config.source.endswith(FILE_ENDINGS):
+        return SmilesList((config.source,), build_features(config))
     return open_source(
-        config.source, target=config.target or None, smiles_column=config.smiles_column
+        config.source,
+        target=config.target or None,
+        smiles_column=config.smiles_column,
+        features=build_features(config),
     ).graphs

@@ -14,7 +14,7 @@ from cellformer.data.loader import batches
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.sources import open_source
 from cellformer.data.table import is_table
-from cellformer.training.build import build_encodings, build_lifting
+from cellformer.training.build import build_encodings, build_features, build_lifting
 from cellformer.training.config import RunConfig
 from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
@@ -54,6 +54,7 @@ class TrainedRun:
             source,
             smiles_column=self.config.data.smiles_column if table else None,
             task=self.recipe.task if labeled or not table else None,
+            features=build_features(self.config.data),
         )
 
     def prepare(self, rows: GraphSet) -> Prepared:
