@@ -147,7 +147,7 @@ ISOMERS = [
     "C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "F/C=C/F", "F/C=C\\F", "C[C@H]1CC[C@@H](C)CC1",
     "C[C@H]1CC[C@H](C)CC1", "OC[C@H]1O[C@@H](O)[C@H](O)[C@@H](O)[C@@H]1O", "C/C=C/C=C\\C",
     "C[C@@H]1CC[C@H]2[C@@H](C)C(=O)O[C@@H]3O[C@@]4(C)CC[C@@H]1[C@]23OO4",
-    "O[C@H]1[C@H](O)[C@@H](O)[C@H](O)[C@H](O)[C@H]1O", "C[S@](=O)c1ccccc1", "N/C(C)=N/O",
+    "C[S@](=O)c1ccccc1", "N/C(C)=N/O",
     "CC[C@@](C)(O)[C@H](F)Cl", "C[P@](CC)c1ccccc1", "C[C@H](O)[C@@H](O)[C@@H](C)O",
 ]  # fmt: skip
 

@@ -18,41 +18,26 @@ def stereo_labels(
     Atoms: R 1, S 2, and 3 and 4 where only other labels tell two neighbors apart. Bonds: Z 1,
     E 2, 3 and 4 likewise, 5 for an axis. Labels are those of the revised rules (P. Mata et al.;
     Hanson et al., J. Chem. Inf. Model. 2018, 58, 1755) in RDKit; a molecule so large and symmetric
-    that they are not found within a limit of steps gets no labels at all.
+    that they are not found within a limit of steps gets no labels at all. Of a ring whose atoms
+    differ by nothing but stereochemistry, such as an inositol, RDKit may label other atoms when
+    they are numbered otherwise; its canonical SMILES is not unique there either.
     """
     atoms = np.zeros(molecule.GetNumAtoms(), np.int64)
     bonds = np.zeros(molecule.GetNumBonds(), np.int64)
     if not _has_stereo(molecule):
         return atoms, bonds
-    canonical, order = _canonical(molecule)
     with rdBase.BlockLogs():
         try:
-            rdCIPLabeler.AssignCIPLabels(canonical, maxRecursiveIterations=MAX_STEPS)
+            rdCIPLabeler.AssignCIPLabels(molecule, maxRecursiveIterations=MAX_STEPS)
         except RuntimeError:
             return atoms, bonds
-    for atom in canonical.GetAtoms():
+    for atom in molecule.GetAtoms():
         if atom.HasProp("_CIPCode"):
-            atoms[order[atom.GetIdx()]] = ATOM_LABELS.get(atom.GetProp("_CIPCode"), 0)
-    for bond in canonical.GetBonds():
+            atoms[atom.GetIdx()] = ATOM_LABELS.get(atom.GetProp("_CIPCode"), 0)
+    for bond in molecule.GetBonds():
         if bond.HasProp("_CIPCode"):
-            ends = order[bond.GetBeginAtomIdx()], order[bond.GetEndAtomIdx()]
-            number = molecule.GetBondBetweenAtoms(*ends).GetIdx()
-            bonds[number] = BOND_LABELS.get(bond.GetProp("_CIPCode"), 0)
+            bonds[bond.GetIdx()] = BOND_LABELS.get(bond.GetProp("_CIPCode"), 0)
     return atoms, bonds
-
-
-def _canonical(molecule: Chem.Mol) -> tuple[Chem.Mol, list[int]]:
-    """The same molecule in its canonical order, and the former number of each atom.
-
-    Of some symmetric cages and rings RDKit labels one atom or another, by their order.
-    """
-    same = Chem.Mol(molecule)
-    with rdBase.BlockLogs():
-        canonical = Chem.MolFromSmiles(Chem.MolToSmiles(same))
-    order = list(map(int, same.GetPropsAsDict(True, True)["_smilesAtomOutputOrder"]))
-    if canonical is None or canonical.GetNumAtoms() != len(order):  # such as a kept hydrogen
-        return same, list(range(molecule.GetNumAtoms()))
-    return canonical, order
 
 
 def _has_stereo(molecule: Chem.Mol) -> bool:

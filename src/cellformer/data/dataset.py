@@ -10,6 +10,7 @@ from jaxtyping import Float32, Int64
 from numpy.typing import NDArray
 
 from cellformer.complexes.graph import Graph, MoleculeScheme
+from cellformer.complexes.ragged import ranges
 
 Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
 Metric: TypeAlias = Literal["mae", "rmse", "accuracy", "rocauc"]
@@ -158,8 +159,17 @@ class GraphSet:
         """The graph of a row; raises ValueError, saying why, if the row has none."""
         return self.graphs.graph(row)
 
+    def targets_of(
+        self, rows: Int64[np.ndarray, " row"]
+    ) -> Float32[np.ndarray, "target_row target"]:
+        """The targets of these graphs, or of their cells where these have them."""
+        if self.cell_offsets is not None:
+            rows, _ = ranges(self.cell_offsets[rows], self.cell_offsets[rows + 1])
+        found: Float32[np.ndarray, "target_row target"] = self.targets[rows]
+        return found
+
     def labeled(self) -> Int64[np.ndarray, " target"]:
-        """How many rows have a value, for each target."""
+        """How many graphs (or cells) have a value, for each target."""
         present: Int64[np.ndarray, " target"] = np.isfinite(self.targets).sum(axis=0)
         return present
 

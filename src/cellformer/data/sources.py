@@ -13,6 +13,7 @@ from cellformer.data.named_sets import NAMED_SETS
 from cellformer.data.nci import open_nci
 from cellformer.data.npz import read_npz
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
+from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
 from cellformer.data.readers.ogb_folder import is_ogb_folder, read_ogb
 from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
 from cellformer.data.table import molecules, read_table
@@ -46,9 +47,10 @@ def open_source(
 ) -> GraphSet:
     """Opens a set by name, a ``.npz``, ``.csv`` or ``.csv.gz`` file, or a folder, by its path.
 
-    A folder holds the raw files of an OGB or TU Dortmund set. ``target`` names the columns to
-    learn (a CSV file has targets only where some are named), ``smiles_column``, ``kind`` and
-    ``metric`` overrule what the source suggests, ``task`` is that of a trained model, whose
+    A folder holds meshes (see `read_mesh_folder`), or the raw files of an OGB or TU Dortmund set.
+    ``target`` names the columns to learn (a CSV file has targets only where some are named),
+    ``smiles_column``, ``kind`` and ``metric`` overrule what the source suggests, ``task`` is that of
+    a trained model, whose
     classes keep their numbers, and ``features`` are those of molecules that are given as SMILES;
     other graphs have the features that they have. Raises ValueError, with the nearest name, if
     there is no such source or an option is of no use to it, and FileNotFoundError if there is no
@@ -88,6 +90,9 @@ def _open(
         return read_npz(word, targets, kind, metric, task)
     if word.endswith((".csv", ".csv.gz")):
         return molecules(read_table(word), targets, smiles_column, kind, metric, task)
+    if path.is_dir() and is_mesh_folder(path):
+        _refuse_options(word, smiles_column=smiles_column)
+        return read_mesh_folder(path, targets, kind, metric, task)
     if path.is_dir():
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
         return posing(_open_folder(path), metric, task)
@@ -104,8 +109,8 @@ def _open_folder(folder: Path) -> GraphSet:
         if fits(folder):
             return read(folder, folder.name)
     raise ValueError(
-        f"the folder {folder} holds no known set: neither OGB's raw/edge.csv.gz nor the "
-        "NAME_graph_indicator.txt of the TU collection"
+        f"the folder {folder} holds no known set: neither OGB's raw/edge.csv.gz, nor the "
+        "NAME_graph_indicator.txt of the TU collection, nor meshes"
     )
 
 

@@ -69,4 +69,5 @@ def _describe(cells: CellComplex) -> Int64[np.ndarray, "ring 6"]:
     )
     limits = np.array(RING_CATEGORIES) - 1
     table: Int64[np.ndarray, "ring 6"] = np.stack(columns, axis=1).astype(np.int64)
-    return np.minimum(table, limits)
+    limited: Int64[np.ndarray, "ring 6"] = np.minimum(table, limits)
+    return limited

@@ -32,13 +32,13 @@ def evaluate(
         failures = len(prepared.failures)
     if not len(chosen):
         raise ValueError(f"the {part} part of {name} is empty; there is nothing to score")
-    targets = complexes.targets
-    assert targets is not None
     return {
         "source": name,
         "part": part if source is None else "all",
         "weights": weights,
         "complexes": len(chosen),
         "rows_without_complex": failures,
-        "scores": score_outputs(task, trained.outputs(complexes, chosen), targets[chosen]),
+        "scores": score_outputs(
+            task, trained.outputs(complexes, chosen), complexes.targets_of(chosen)
+        ),
     }

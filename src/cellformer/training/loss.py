@@ -15,8 +15,8 @@ LossName = Literal["auto", "l1", "mse", "huber"]
 def loss_of(
     task: Task,
     loss: LossName,
-    outputs: Float[Tensor, "complex output"],
-    targets: Float[Tensor, "complex target"],
+    outputs: Float[Tensor, "row output"],
+    targets: Float[Tensor, "row target"],
 ) -> Float[Tensor, ""]:
     """The mean loss over all present targets of a batch; NaN marks a missing one.
 
@@ -39,6 +39,6 @@ def loss_of(
 
 
 def _masked_mean(
-    values: Float[Tensor, "complex target"], present: Bool[Tensor, "complex target"]
+    values: Float[Tensor, "row target"], present: Bool[Tensor, "row target"]
 ) -> Float[Tensor, ""]:
     return torch.where(present, values, 0).sum() / present.sum().clamp(min=1)

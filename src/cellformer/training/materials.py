@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.data.cell_split import split_cells
 from cellformer.data.dataset import PARTS, GraphSet, Task
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.sources import open_source
@@ -43,6 +44,9 @@ def gather(config: DataConfig) -> Materials:
         features=build_features(config),
     )
     task = source.task  # raises where there is nothing to learn
+    if task.rank is not None and source.split is None and len(source) < len(PARTS):
+        logger.info("%s: cells of the same complexes train, validate and test", source.name)
+        source = split_cells(source, config.fractions, config.split_seed)
     prepared = prepare(
         source,
         build_lifting(config),

@@ -8,15 +8,17 @@ from jaxtyping import Float
 from scipy.special import expit, softmax
 
 from cellformer.data.dataset import Task
-from cellformer.data.prepare import NoComplexError
+from cellformer.data.prepare import NoComplexError, Prepared
 from cellformer.data.table import is_table, read_table
+from cellformer.training.cell_predictions import cell_rows, spread_outputs
 from cellformer.training.trained import TrainedRun
 
 
 def predict(run: Path, source: str, weights: str = "best") -> pd.DataFrame:
     """All rows of a source in their order, with new columns.
 
-    A table keeps all of its columns as they were written; other sources give the row number. The
+    A table keeps all of its columns as they were written; other sources give the row number, and
+    where cells are predicted the number of each cell, with a row for every cell. The
     new columns are ``prediction`` (a value in the units of training, or a class label; with the
     target's name appended where there are several), ``probability`` for classes, and ``error``:
     empty, or the reason why a row has no prediction. Where the table has a column of such a name
@@ -26,23 +28,34 @@ def predict(run: Path, source: str, weights: str = "best") -> pd.DataFrame:
     """
     trained = TrainedRun.open(run, weights)
     rows = trained.open_source(source, labeled=False)
+    task = trained.recipe.task
     reasons = np.full(len(rows), "", dtype=object)
-    outputs = np.full((len(rows), trained.recipe.task.outputs), np.nan)
+    outputs = np.full((len(rows), task.outputs), np.nan)
+    prepared: Prepared | None = None
     try:
         prepared = trained.prepare(rows)
     except NoComplexError as nothing:
         failures = nothing.failures
     else:
         failures = prepared.failures
-        outputs[prepared.rows] = trained.outputs(prepared.complexes, np.arange(len(prepared.rows)))
+        found = trained.outputs(prepared.complexes, np.arange(len(prepared.rows)))
+        if task.rank is None:
+            outputs[prepared.rows] = found
     for row, reason in failures:
         reasons[row] = reason
-    if is_table(source):
+    if task.rank is not None:
+        frame = cell_rows(prepared, task.rank, len(rows))
+        outputs = np.full((len(frame), task.outputs), np.nan)
+        if prepared is not None:
+            outputs = spread_outputs(found, frame)
+        reasons = reasons[frame["row"].to_numpy()]
+        frame = frame.drop(columns="place")
+    elif is_table(source):
         table = read_table(source)
         frame = pd.DataFrame(table.rows, columns=list(table.header), dtype=str)
     else:
         frame = pd.DataFrame({"row": range(len(rows))})
-    added = {**columns_of(trained.recipe.task, outputs), "error": reasons}
+    added = {**columns_of(task, outputs), "error": reasons}
     for name, values in added.items():
         frame[_free_name(name, list(frame.columns))] = pd.Series(values)
     return frame

@@ -74,7 +74,7 @@ class TrainedRun:
 
     def outputs(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
-    ) -> Float32[np.ndarray, "chosen output"]:
+    ) -> Float32[np.ndarray, "row output"]:
         """Predictions of some complexes: values in the user's units, or logits."""
         return outputs_of(self.module, self.config, complexes, chosen)
 
@@ -84,7 +84,7 @@ def outputs_of(
     config: RunConfig,
     complexes: RaggedComplexes,
     chosen: Int64[np.ndarray, " chosen"],
-) -> Float32[np.ndarray, "chosen output"]:
+) -> Float32[np.ndarray, "row output"]:
     """Predictions of some complexes: values in the user's units, or logits."""
     if not len(chosen):
         return np.zeros((0, module.task.outputs), np.float32)
@@ -102,7 +102,7 @@ def outputs_of(
         )
         parts = trainer.predict(module, loader)
     assert parts is not None
-    rows: Float32[np.ndarray, "chosen output"] = (
+    rows: Float32[np.ndarray, "row output"] = (
         torch.cat([part for part in parts if isinstance(part, torch.Tensor)]).float().cpu().numpy()
     )
     return rows
