@@ -49,9 +49,9 @@ def open_source(
 
     A folder holds meshes (see `read_mesh_folder`), or the raw files of an OGB or TU Dortmund set.
     ``target`` names the columns to learn (a CSV file has targets only where some are named),
-    ``smiles_column``, ``kind`` and ``metric`` overrule what the source suggests, ``task`` is that of
-    a trained model, whose
-    classes keep their numbers, and ``features`` are those of molecules that are given as SMILES;
+    ``smiles_column``, ``kind`` and ``metric`` overrule what the source suggests, ``task`` is that
+    of a trained model, whose classes keep their numbers, and ``features`` are those of molecules
+    that are given as SMILES;
     other graphs have the features that they have. Raises ValueError, with the nearest name, if
     there is no such source or an option is of no use to it, and FileNotFoundError if there is no
     such file.

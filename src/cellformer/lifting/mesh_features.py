@@ -42,9 +42,7 @@ def with_mesh_features(cells: CellComplex) -> CellComplex:
     )
     spokes = points[corner] - centers[face]
     crosses = np.cross(spokes, points[following] - centers[face])
-    normals = np.stack(
-        [np.bincount(face, crosses[:, axis], len(walks)) for axis in range(3)], axis=1
-    )
+    normals = _sums(crosses, face, len(walks))
     area = np.bincount(face, _distance(crosses), len(walks)) / 2
     sides = _distance(points[following] - points[corner])
     perimeter = np.bincount(face, sides, len(walks))
@@ -87,6 +85,15 @@ def _corners(
         for which in range(3)
     )
     return here, np.repeat(np.arange(len(walks)), [len(walk) for walk in walks]), after, before
+
+
+def _sums(
+    vectors: Float64[np.ndarray, "row 3"], group: Int64[np.ndarray, " row"], groups: int
+) -> Float64[np.ndarray, "group 3"]:
+    """The sum of the vectors of each group."""
+    total = np.zeros((groups, 3))
+    np.add.at(total, group, vectors)
+    return total
 
 
 def _distance(vectors: Float64[np.ndarray, "row 3"]) -> Float64[np.ndarray, " row"]:
