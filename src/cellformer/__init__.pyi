@@ -4,6 +4,12 @@ from .complexes.cell_complex import CellComplex
 from .complexes.features import Features
 from .complexes.graph import Graph
 from .complexes.interop.networkx_graph import from_networkx, to_networkx
+from .complexes.interop.pyg_cells import (
+    CellData,
+    batch_from_pyg,
+    complex_from_pyg,
+    complex_to_pyg,
+)
 from .complexes.interop.pyg_data import from_pyg, to_pyg
 from .complexes.interop.toponetx_complex import from_toponetx, to_toponetx
 from .complexes.neighborhoods import (
@@ -19,11 +25,15 @@ from .complexes.neighborhoods import (
 from .complexes.ragged import RaggedComplexes
 from .complexes.relabel import flip, permute, permute_graph
 from .complexes.store import open_ragged, save_ragged
+from .data.cell_split import split_cells
+from .data.complex_list import complex_set
 from .data.dataset import GraphSet, Task
 from .data.flat import in_memory
 from .data.loader import batches
 from .data.npz import read_npz, write_npz
 from .data.prepare import Prepared, prepare
+from .data.pyg_sets import from_pyg_dataset
+from .data.pyg_transform import AddCells
 from .data.sources import open_source
 from .data.splits import random_split, scaffold_split
 from .drawing.colors import encoding_colors
@@ -43,6 +53,9 @@ from .lifting.cycle_basis import CycleBasis
 from .lifting.induced_cycles import InducedCycles
 from .lifting.lift import Lifting, LiftingLimitError, lift
 from .lifting.mesh import mesh_complex, read_mesh
+from .lifting.mesh_features import with_mesh_features
+from .lifting.own_cells import OwnCells
+from .lifting.ring_features import RingFeatures
 from .lifting.rings import Rings
 from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
@@ -67,11 +80,13 @@ __version__: str
 
 __all__ = [
     "PRESETS",
+    "AddCells",
     "ArchitectureConfig",
     "Arrow",
     "BSPe",
     "CellBatch",
     "CellComplex",
+    "CellData",
     "CellularTransformer",
     "Cliques",
     "CycleBasis",
@@ -89,11 +104,13 @@ __all__ = [
     "LiftingLimitError",
     "ModelConfig",
     "OptimizerConfig",
+    "OwnCells",
     "Pairwise",
     "Prepared",
     "RWBSPe",
     "RWPe",
     "RaggedComplexes",
+    "RingFeatures",
     "Rings",
     "RunConfig",
     "Skeleton",
@@ -107,8 +124,12 @@ __all__ = [
     "attend",
     "attention_plan",
     "barycentric_skeleton",
+    "batch_from_pyg",
     "batches",
     "collate",
+    "complex_from_pyg",
+    "complex_set",
+    "complex_to_pyg",
     "containment",
     "down_adjacency",
     "down_laplacian",
@@ -119,6 +140,7 @@ __all__ = [
     "flip",
     "from_networkx",
     "from_pyg",
+    "from_pyg_dataset",
     "from_toponetx",
     "general_dense",
     "general_sparse",
@@ -146,11 +168,13 @@ __all__ = [
     "save_picture",
     "save_ragged",
     "scaffold_split",
+    "split_cells",
     "to_networkx",
     "to_pyg",
     "to_toponetx",
     "train",
     "up_adjacency",
     "up_laplacian",
+    "with_mesh_features",
     "write_npz",
 ]

@@ -84,6 +84,8 @@ def open_named(named: NamedSet, metric: Metric | None = None, task: Task | None 
 
 def posing(opened: GraphSet, metric: Metric | None, task: Task | None) -> GraphSet:
     """The set with another metric, or with the task of a trained model, as in `open_named`."""
+    if opened.task_or_none is None:
+        return opened
     own = opened.task
     if task is None:
         return replace(opened, task_or_none=replace(own, metric=metric or own.metric))

@@ -12,13 +12,14 @@ from cellformer.data.named import open_named, posing
 from cellformer.data.named_sets import NAMED_SETS
 from cellformer.data.nci import open_nci
 from cellformer.data.npz import read_npz
+from cellformer.data.pyg_sets import read_pyg_file
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
 from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
 from cellformer.data.readers.ogb_folder import is_ogb_folder, read_ogb
 from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
 from cellformer.data.table import molecules, read_table
 
-FILE_ENDINGS = (".npz", ".csv", ".csv.gz")
+FILE_ENDINGS = (".npz", ".csv", ".csv.gz", ".pt")
 
 
 def source_names() -> tuple[str, ...]:
@@ -45,7 +46,7 @@ def open_source(
     cache_dir: Path | None = None,
     features: MoleculeScheme | None = None,
 ) -> GraphSet:
-    """Opens a set by name, a ``.npz``, ``.csv`` or ``.csv.gz`` file, or a folder, by its path.
+    """Opens a set by name, a ``.npz``, ``.csv`` or ``.pt`` file, or a folder, by its path.
 
     A folder holds meshes (see `read_mesh_folder`), or the raw files of an OGB or TU Dortmund set.
     ``target`` names the columns to learn (a CSV file has targets only where some are named),
@@ -90,6 +91,9 @@ def _open(
         return read_npz(word, targets, kind, metric, task)
     if word.endswith((".csv", ".csv.gz")):
         return molecules(read_table(word), targets, smiles_column, kind, metric, task)
+    if word.endswith(".pt"):
+        _refuse_options(word, target=targets, smiles_column=smiles_column)
+        return posing(read_pyg_file(path, kind), metric, task)
     if path.is_dir() and is_mesh_folder(path):
         _refuse_options(word, smiles_column=smiles_column)
         return read_mesh_folder(path, targets, kind, metric, task)
