@@ -1,6 +1,7 @@
 import re
 from pathlib import Path
 
+import pytest
 import torch
 
 import cellformer as cf
@@ -18,6 +19,7 @@ def test_the_python_of_the_readme_runs_as_written():
         assert torch.isfinite(names["value"]).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # PyG's own use of it
 def test_every_public_name_is_there_and_documented():
     for name in cf.__all__:
         value = getattr(cf, name)

@@ -5,6 +5,12 @@ from .complexes.cell_complex import CellComplex
 from .complexes.features import Features
 from .complexes.graph import Graph
 from .complexes.interop.networkx_graph import from_networkx, to_networkx
+from .complexes.interop.pyg_cells import (
+    CellData,
+    batch_from_pyg,
+    complex_from_pyg,
+    complex_to_pyg,
+)
 from .complexes.interop.pyg_data import from_pyg, to_pyg
 from .complexes.interop.toponetx_complex import from_toponetx, to_toponetx
 from .complexes.neighborhoods import (
@@ -24,6 +30,8 @@ from .complexes.removal import without_cell
 from .complexes.resident import ResidentComplexes
 from .complexes.store import open_ragged, save_ragged
 from .complexes.union import DisjointUnion
+from .data.cell_split import split_cells
+from .data.complex_list import complex_set
 from .data.dataset import GraphSet, Task
 from .data.flat import in_memory
 from .data.loader import batches
@@ -31,6 +39,8 @@ from .data.molecule_keys import molecule_keys
 from .data.molecules import molecules
 from .data.npz import read_npz, write_npz
 from .data.prepare import Prepared, prepare
+from .data.pyg_sets import from_pyg_dataset
+from .data.pyg_transform import AddCells
 from .data.sources import open_source
 from .data.splits import fold_split, random_split, scaffold_split
 from .data.table import Table, read_table, write_table
@@ -59,6 +69,9 @@ from .lifting.cycle_basis import CycleBasis
 from .lifting.induced_cycles import InducedCycles
 from .lifting.lift import CollectiveLifting, Lifting, LiftingLimitError, lift
 from .lifting.mesh import mesh_complex, read_mesh
+from .lifting.mesh_features import with_mesh_features
+from .lifting.own_cells import OwnCells
+from .lifting.ring_features import RingFeatures
 from .lifting.rings import Rings
 from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
@@ -90,11 +103,13 @@ __all__ = [
     "DARK",
     "LIGHT",
     "PRESETS",
+    "AddCells",
     "ArchitectureConfig",
     "Arrow",
     "BSPe",
     "CellBatch",
     "CellComplex",
+    "CellData",
     "CellularClassifier",
     "CellularRegressor",
     "CellularTransformer",
@@ -119,6 +134,7 @@ __all__ = [
     "LiftingLimitError",
     "ModelConfig",
     "OptimizerConfig",
+    "OwnCells",
     "Pairwise",
     "Prepared",
     "RWBSPe",
@@ -126,6 +142,7 @@ __all__ = [
     "RaggedComplexes",
     "RaggedGraphs",
     "ResidentComplexes",
+    "RingFeatures",
     "Rings",
     "RunConfig",
     "Skeleton",
@@ -142,8 +159,12 @@ __all__ = [
     "attention_of",
     "attention_plan",
     "barycentric_skeleton",
+    "batch_from_pyg",
     "batches",
     "collate",
+    "complex_from_pyg",
+    "complex_set",
+    "complex_to_pyg",
     "containment",
     "cross_validate",
     "down_adjacency",
@@ -163,6 +184,7 @@ __all__ = [
     "fold_split",
     "from_networkx",
     "from_pyg",
+    "from_pyg_dataset",
     "from_toponetx",
     "general_dense",
     "general_sparse",
@@ -197,6 +219,7 @@ __all__ = [
     "save_picture",
     "save_ragged",
     "scaffold_split",
+    "split_cells",
     "to_networkx",
     "to_pyg",
     "to_toponetx",
@@ -204,6 +227,7 @@ __all__ = [
     "train_ensemble",
     "up_adjacency",
     "up_laplacian",
+    "with_mesh_features",
     "without_cell",
     "write_npz",
     "write_report",

@@ -1,6 +1,3 @@
-import os
-
-import numpy as np
 import pytest
 
 from cellformer.complexes.graph import Graph
@@ -9,7 +6,7 @@ from cellformer.data.sources import open_source, source_names
 
 
 def test_names_and_paths_open_what_they_say(tmp_path):
-    assert open_source("gcb-hard-small").name == "gcb-hard-small"
+    assert open_source("nci").name == "nci"
     write_npz(tmp_path / "mine.npz", [Graph.from_edges([(0, 1)])], y=[1.5])
     assert open_source(str(tmp_path / "mine.npz")).task.targets == ("y",)
     (tmp_path / "mine.csv").write_text("drug,a,b\nCCO,1.5,2.5\n")
@@ -28,15 +25,6 @@ def test_an_unknown_name_lists_the_known_ones(name):
     assert "did you mean 'zinc'" in str(error.value) or name != "zink"
 
 
-def test_a_set_that_is_not_shipped_says_how_to_provide_it(monkeypatch, tmp_path):
-    monkeypatch.delenv("CELLFORMER_DATA", raising=False)
-    with pytest.raises(ValueError, match=r"zinc/zinc12k_graphs\.npz and set .*CELLFORMER_DATA"):
-        open_source("zinc")
-    monkeypatch.setenv("CELLFORMER_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        open_source("molhiv")
-
-
 def test_options_that_a_source_has_no_use_for_are_refused(tmp_path):
     with pytest.raises(ValueError, match="target cannot be chosen"):
         open_source("gcb-hard-small", target="y")
@@ -50,11 +38,3 @@ def test_graph_sets_know_whether_they_have_smiles(tmp_path):
     assert open_source(tmp_path / "mine.csv").smiles == ("CCO",)
     with pytest.raises(ValueError, match="use a random split"):
         _ = open_source("gcb-easy-small").smiles
-
-
-@pytest.mark.skipif(not os.environ.get("CELLFORMER_DATA"), reason="CELLFORMER_DATA is not set")
-def test_zinc_and_molhiv_by_name():
-    zinc, molhiv = open_source("zinc"), open_source("molhiv")
-    assert (zinc.name, len(zinc), zinc.task.metric) == ("zinc", 12000, "mae")
-    assert (molhiv.name, len(molhiv), molhiv.task.metric) == ("molhiv", 41127, "rocauc")
-    assert np.isfinite(zinc.targets).all()

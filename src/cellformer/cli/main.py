@@ -10,10 +10,22 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
-from cellformer.cli import draw, encode, evaluate, explore, info, lift, predict, report, train
+from cellformer.cli import (
+    draw,
+    encode,
+    evaluate,
+    explore,
+    fetch,
+    info,
+    lift,
+    predict,
+    report,
+    train,
+)
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 
 COMMANDS = {
+    "fetch": fetch,
     "train": train,
     "evaluate": evaluate,
     "predict": predict,

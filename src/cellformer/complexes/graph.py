@@ -1,12 +1,18 @@
 """A simple undirected graph with features: what a lifting starts from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float64, Int64
 from numpy.typing import ArrayLike
 
+from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.features import Features, positions_of
+from cellformer.complexes.polygons import edge_ends
+
+MoleculeScheme: TypeAlias = Literal["standard", "ogb", "zinc"]
+"""Which features the atoms and bonds of a molecule get, see `Graph.from_smiles`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +30,7 @@ class Graph:
     name: str = ""
     dropped_loops: int = 0
     dropped_parallel: int = 0
+    cells: CellComplex | None = None  # whose 1-skeleton this is, where the source has such cells
 
     @property
     def num_edges(self) -> int:
@@ -85,12 +92,33 @@ class Graph:
         )
 
     @classmethod
-    def from_smiles(cls, smiles: str, name: str = "") -> "Graph":
-        """The heavy atoms and bonds of a molecule, with OGB's nine atom and three bond features.
+    def of_complex(cls, cells: CellComplex) -> "Graph":
+        """The vertices and edges of a complex, which the graph remembers as its ``cells``."""
+        edges = edge_ends(cells) if cells.dim else np.zeros((0, 2), np.int64)
+        graph = cls.from_edges(
+            edges,
+            cells.num_vertices,
+            cells.features[0],
+            cells.features[1] if cells.dim else None,
+            cells.positions,
+            cells.name,
+        )
+        return replace(graph, cells=cells)
 
-        Raises ValueError with RDKit's reason if the SMILES is not a valid molecule.
+    @classmethod
+    def from_smiles(
+        cls, smiles: str, name: str = "", scheme: MoleculeScheme = "standard"
+    ) -> "Graph":
+        """The heavy atoms and bonds of a molecule, with the discrete features of a scheme.
+
+        "ogb" are the nine atom and three bond features of the Open Graph Benchmark. "standard" are
+        the same, except that chirality and double bonds are told by their CIP labels, which do not
+        depend on the order of the atoms. "zinc" are the atom and bond types of ZINC-12k.
+
+        Raises ValueError with RDKit's reason if the SMILES is not a valid molecule, or has an atom
+        that the scheme does not know.
         """
         from cellformer.complexes.smiles import atoms_and_bonds  # RDKit is slow to import
 
-        atoms, bonds, bond_features = atoms_and_bonds(smiles)
+        atoms, bonds, bond_features = atoms_and_bonds(smiles, scheme)
         return cls.from_edges(bonds, len(atoms), atoms, bond_features, name=name or smiles)

@@ -62,7 +62,9 @@ class RaggedComplexes:
 
     ranks: tuple[RaggedRank, ...]  # one per rank 0 ... highest of any complex
     encoding_signs: Int8[np.ndarray, " encoding"]  # as in `CellComplex`
-    targets: Float32[np.ndarray, "complex target"] | None = None  # NaN where a value is missing
+    targets: Float32[np.ndarray, "target_row target"] | None = None  # NaN where one is missing
+    target_rank: int | None = None
+    """Targets have a row for each complex or, with a rank, for each cell of that rank."""
 
     def __len__(self) -> int:
         return len(self.ranks[0].offsets) - 1
@@ -87,8 +89,23 @@ class RaggedComplexes:
         return type(self)(
             tuple(rank.take(chosen) for rank in self.ranks),
             self.encoding_signs,
-            None if self.targets is None else self.targets[chosen],
+            None if self.targets is None else self.targets_of(chosen),
+            self.target_rank,
         )
+
+    def targets_of(
+        self, complexes: NDArray[np.integer]
+    ) -> Float32[np.ndarray, "target_row target"]:
+        """The targets of some complexes, in this order; raises ValueError where there are none."""
+        if self.targets is None:
+            raise ValueError("these complexes have no targets")
+        if self.target_rank is None:
+            rows = np.asarray(complexes)
+        else:
+            offsets = self.ranks[self.target_rank].offsets
+            rows, _ = ranges(offsets[complexes], offsets[complexes + 1])
+        found: Float32[np.ndarray, "target_row target"] = self.targets[rows]
+        return found
 
     def __getitem__(self, index: int) -> CellComplex:
         """One complex, with all declared ranks."""
@@ -152,12 +169,15 @@ class RaggedComplexes:
         for index, part in enumerate(parts):
             if not np.array_equal(part.encoding_signs, parts[0].encoding_signs):
                 raise ValueError(f"collection {index} carries other encodings than collection 0")
+            if part.target_rank != parts[0].target_rank:
+                raise ValueError(f"collection {index} has targets of other cells than collection 0")
         return cls(
             tuple(
                 _concatenate_ragged([part.ranks[rank] for part in padded]) for rank in range(depth)
             ),
             parts[0].encoding_signs,
             np.concatenate(targets) if targets else None,
+            parts[0].target_rank,
         )
 
     def to_depth(self, dim: int) -> "RaggedComplexes":
@@ -171,7 +191,7 @@ class RaggedComplexes:
         columns = np.zeros((0, len(self.encoding_signs)), np.float32)
         empty = replace(empty, encodings=columns)
         missing = (empty,) * (dim + 1 - len(self.ranks))
-        return type(self)(self.ranks + missing, self.encoding_signs, self.targets)
+        return replace(self, ranks=self.ranks + missing)
 
 
 def ranges(

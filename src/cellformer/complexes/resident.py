@@ -53,7 +53,8 @@ class ResidentComplexes:
     faces: tuple[LocalPairs, ...]  # B_1 ... B_n, one row per cell
     neighborhoods: Mapping[Hashable, LocalPairs]
     encoding_signs: Int8[Tensor, " encoding"]
-    targets: Float32[Tensor, "complex target"] | None
+    targets: Float32[Tensor, "target_row target"] | None
+    target_rank: int | None = None  # as in `RaggedComplexes`
 
     def __len__(self) -> int:
         return len(self.num_cells)
@@ -85,6 +86,7 @@ class ResidentComplexes:
             for number, rank in enumerate(self.ranks)
         ]
         cells = [placed.cells for placed in chosen]
+        targeted = numbers if self.target_rank is None else cells[self.target_rank]
         faces = (pairs.cut(chosen, complexes) for pairs in self.faces)
         return CellBatch(
             tuple(placed.offsets for placed in chosen),
@@ -93,7 +95,7 @@ class ResidentComplexes:
             tuple(rank.continuous[rows] for rank, rows in zip(self.ranks, cells, strict=True)),
             tuple(rank.encodings[rows] for rank, rows in zip(self.ranks, cells, strict=True)),
             self.encoding_signs,
-            None if self.targets is None else self.targets[numbers],
+            None if self.targets is None else self.targets[targeted],
             {
                 key: Neighborhood(
                     sum(len(cells[rank]) for rank in pairs.column_ranks),
@@ -129,4 +131,5 @@ class ResidentComplexes:
             },
             torch.from_numpy(np.array(complexes.encoding_signs)),
             None if complexes.targets is None else torch.from_numpy(np.array(complexes.targets)),
+            complexes.target_rank,
         )

@@ -2,6 +2,10 @@
 
 Source: the ``mol2graph`` scheme of ogb 1.3.6, by its published lists. Every list ends with a
 category for values that it does not name.
+
+The scheme tells chirality by the order in which the neighbors of an atom are written, so that one
+molecule has other features when its atoms are numbered otherwise. The scheme "standard" puts the
+labels of Cahn, Ingold and Prelog in the place of that column and of the stereo of bonds.
 """
 
 import re
@@ -9,6 +13,10 @@ import re
 import numpy as np
 from jaxtyping import Int64
 from rdkit import Chem, rdBase
+
+from cellformer.complexes.graph import MoleculeScheme
+from cellformer.complexes.stereo import stereo_labels
+from cellformer.complexes.zinc_types import zinc_types
 
 _CHIRALITY = {
     "CHI_UNSPECIFIED": 0,
@@ -32,6 +40,9 @@ ATOM_CATEGORIES = (119, 5, 12, 12, 10, 6, 6, 2, 2)
 hybridization, aromatic, in a ring."""
 BOND_CATEGORIES = (5, 6, 2)
 """Categories of: type, stereo, conjugated."""
+
+CHIRALITY, STEREO = 1, 1
+"""The columns, of atoms and of bonds, that tell the two schemes apart."""
 
 
 def parse_smiles(smiles: str) -> Chem.Mol:
@@ -70,18 +81,23 @@ def _syntax_error(smiles: str) -> str:
 
 
 def atoms_and_bonds(
-    smiles: str,
-) -> tuple[Int64[np.ndarray, "atom 9"], Int64[np.ndarray, "bond 2"], Int64[np.ndarray, "bond 3"]]:
-    """Atom features, the two atoms of each bond, bond features; heavy atoms in SMILES order."""
+    smiles: str, scheme: MoleculeScheme = "standard"
+) -> tuple[Int64[np.ndarray, "atom _"], Int64[np.ndarray, "bond 2"], Int64[np.ndarray, "bond _"]]:
+    """Atom features, the two atoms of each bond, bond features; atoms in SMILES order (not "zinc").
+
+    The features are those of `Graph.from_smiles`; raises ValueError as it does.
+    """
     molecule = parse_smiles(smiles)
-    atoms = [_atom(atom) for atom in molecule.GetAtoms()]
-    bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
-    features = [_bond(bond) for bond in molecule.GetBonds()]
-    return (
-        np.array(atoms, np.int64),
-        np.array(bonds, np.int64).reshape(-1, 2),
-        np.array(features, np.int64).reshape(-1, 3),
-    )
+    if scheme == "zinc":
+        atom_types, bonds, bond_types = zinc_types(molecule)
+        return atom_types[:, None], bonds, bond_types[:, None]
+    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    bonds = np.array(pairs, np.int64).reshape(-1, 2)
+    atoms = np.array([_atom(atom) for atom in molecule.GetAtoms()], np.int64)
+    features = np.array([_bond(bond) for bond in molecule.GetBonds()], np.int64).reshape(-1, 3)
+    if scheme == "standard":
+        atoms[:, CHIRALITY], features[:, STEREO] = stereo_labels(molecule)
+    return atoms, bonds, features
 
 
 def _atom(atom: Chem.Atom) -> tuple[int, ...]:

@@ -64,6 +64,7 @@ def merge_ragged(
             "complexes": sum(len(part) for part in parts),
             "ranks": max(len(part.ranks) for part in parts),
             "arrays": arrays,
+            "target_rank": parts[0].target_rank,
             "meta": dict(meta or {}),
         }
         (unfinished / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
@@ -94,7 +95,9 @@ def open_ragged(
             RaggedRank(*(arrays[f"rank{rank}_{name}"] for name in RaggedRank.ARRAYS))
             for rank in range(manifest["ranks"])
         )
-        ragged = RaggedComplexes(ranks, arrays["encoding_signs"], arrays.get("targets"))
+        ragged = RaggedComplexes(
+            ranks, arrays["encoding_signs"], arrays.get("targets"), manifest.get("target_rank")
+        )
         meta: Meta = manifest["meta"]
     except KeyError as error:
         raise StoreError(
@@ -139,6 +142,8 @@ def _write_parts(parts: Sequence[RaggedComplexes], folder: Path) -> dict[str, di
             raise ValueError(f"part {index} carries other encodings than part 0")
         if (part.targets is None) != (parts[0].targets is None):
             raise ValueError(f"part {index} has targets where part 0 has none, or the reverse")
+        if part.target_rank != parts[0].target_rank:
+            raise ValueError(f"part {index} has targets of other cells than part 0")
     depth = max(len(part.ranks) for part in parts)
     padded = [part.to_depth(depth - 1) for part in parts]
     written = {"encoding_signs": _write(folder, "encoding_signs", [signs])}

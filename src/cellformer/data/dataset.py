@@ -2,14 +2,15 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Bool, Float32, Int64
 from numpy.typing import NDArray
 
-from cellformer.complexes.graph import Graph
+from cellformer.complexes.graph import Graph, MoleculeScheme
+from cellformer.complexes.ragged import ranges
 from cellformer.complexes.ragged_graphs import RaggedGraphs
 
 Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
@@ -28,18 +29,22 @@ PARTS = ("train", "val", "test")
 class Task:
     """What is to be predicted of every graph, and how predictions are judged.
 
-    Stored targets of a classification are class numbers; ``labels[i]`` is the source's own word
-    for class i, the same for all targets.
+    With a ``rank``, it is to be predicted of every cell of that rank instead: of the vertices, the
+    edges or the faces. Stored targets of a classification are class numbers; ``labels[i]`` is the
+    source's own word for class i, the same for all targets.
     """
 
     kind: Kind
     targets: tuple[str, ...]  # their names
     metric: Metric
     labels: tuple[Label, ...] = ()  # of a classification
+    rank: int | None = None  # of the cells that have the targets; None: the complexes have them
 
     def __post_init__(self) -> None:
         if not self.targets:
             raise ValueError("a task needs at least one target")
+        if self.rank is not None and self.rank < 0:
+            raise ValueError(f"the rank of the cells to predict must be 0 or more, got {self.rank}")
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind must be one of {get_args(Kind)}, got {self.kind!r}")
         allowed = {
@@ -92,23 +97,24 @@ class SmilesList:
     """Molecules as SMILES, parsed when asked for."""
 
     smiles: tuple[str, ...]
+    scheme: MoleculeScheme = "standard"  # which features atoms and bonds get
 
     def __len__(self) -> int:
         return len(self.smiles)
 
     def graph(self, row: int) -> Graph:
         """The molecule's graph; raises ValueError with RDKit's reason if there is none."""
-        return Graph.from_smiles(self.smiles[row])
+        return Graph.from_smiles(self.smiles[row], scheme=self.scheme)
 
     def part(self, start: int, stop: int) -> "SmilesList":
         """The rows ``start:stop``."""
-        return SmilesList(self.smiles[start:stop])
+        return replace(self, smiles=self.smiles[start:stop])
 
     def fingerprint(self) -> str:
-        """Of the strings and of the RDKit version that reads them."""
+        """Of the strings, the features and the RDKit version that makes them."""
         from rdkit import __version__
 
-        return fingerprint_of([__version__, *self.smiles])
+        return fingerprint_of([__version__, self.scheme, *self.smiles])
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,17 +123,24 @@ class GraphSet:
 
     name: str
     graphs: GraphSequence
-    targets: Float32[np.ndarray, "row target"]  # class numbers or values, NaN where missing
+    targets: Float32[np.ndarray, "target_row target"]  # class numbers or values, or NaN
     task_or_none: Task | None  # None where the source has no targets, as for prediction
     split: dict[str, Int64[np.ndarray, " _"]] | None  # rows of "train", "val" and "test"
     fingerprint: str  # of the graphs and their features: two sets with equal ones lift alike
+    cell_offsets: Int64[np.ndarray, " row_plus_1"] | None = None
+    """Where the cells have the targets: graph i has those in ``cell_offsets[i]:...[i + 1]``."""
 
     def __post_init__(self) -> None:
-        columns = 0 if self.task_or_none is None else len(self.task_or_none.targets)
-        if self.targets.shape != (len(self.graphs), columns):
+        task = self.task_or_none
+        if (self.cell_offsets is not None) != (task is not None and task.rank is not None):
+            raise ValueError(f"{self.name}: cell_offsets belong to a task of cells, and only there")
+        rows = len(self.graphs)
+        if self.cell_offsets is not None:
+            rows = int(self.cell_offsets[-1])
+        columns = 0 if task is None else len(task.targets)
+        if self.targets.shape != (rows, columns):
             raise ValueError(
-                f"{self.name}: targets have shape {self.targets.shape}, expected "
-                f"{(len(self.graphs), columns)}"
+                f"{self.name}: targets have shape {self.targets.shape}, expected {(rows, columns)}"
             )
         if self.split is not None:
             check_split(self.split, len(self.graphs), self.name)
@@ -155,8 +168,25 @@ class GraphSet:
         """The graph of a row; raises ValueError, saying why, if the row has none."""
         return self.graphs.graph(row)
 
+    def targets_of(
+        self, rows: Int64[np.ndarray, " row"]
+    ) -> Float32[np.ndarray, "target_row target"]:
+        """The targets of these graphs, or of their cells where these have them."""
+        if self.cell_offsets is not None:
+            rows, _ = ranges(self.cell_offsets[rows], self.cell_offsets[rows + 1])
+        found: Float32[np.ndarray, "target_row target"] = self.targets[rows]
+        return found
+
+    def has_target(self) -> Bool[np.ndarray, " row"]:
+        """Whether a graph, or one of its cells where these have them, has a target."""
+        known: Bool[np.ndarray, " row"] = np.isfinite(self.targets).any(axis=1)
+        if self.cell_offsets is not None:
+            counted = np.concatenate([[0], np.cumsum(known)])[self.cell_offsets]
+            known = np.diff(counted) > 0
+        return known
+
     def labeled(self) -> Int64[np.ndarray, " target"]:
-        """How many rows have a value, for each target."""
+        """How many graphs (or cells) have a value, for each target."""
         present: Int64[np.ndarray, " target"] = np.isfinite(self.targets).sum(axis=0)
         return present
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
+from jaxtyping import Int64
 
 from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList, fingerprint_of
@@ -46,10 +47,13 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
     """One set of the rows of all, named and judged like the first; their splits are dropped."""
     first = sets[0]
     graphs = [each.graphs for each in sets]
-    smiles = [each.smiles for each in graphs if isinstance(each, SmilesList)]
+    lists = [each for each in graphs if isinstance(each, SmilesList)]
     joined: GraphSequence
-    if len(smiles) == len(graphs):
-        joined = SmilesList(tuple(text for each in smiles for text in each))
+    if len(lists) == len(graphs):
+        if len({each.scheme for each in lists}) > 1:
+            raise ValueError(f"{first.name}: the molecules of the files have different features")
+        smiles = tuple(text for each in lists for text in each.smiles)
+        joined = SmilesList(smiles, lists[0].scheme)
         fingerprint = joined.fingerprint()
     else:
         joined = JoinedGraphs(tuple(graphs))
@@ -61,4 +65,14 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         first.task_or_none,
         None,
         fingerprint,
+        _joined_offsets(sets),
     )
+
+
+def _joined_offsets(sets: Sequence[GraphSet]) -> Int64[np.ndarray, " row_plus_1"] | None:
+    counts = [np.diff(each.cell_offsets) for each in sets if each.cell_offsets is not None]
+    if not counts:
+        return None
+    if len(counts) < len(sets):
+        raise ValueError(f"{sets[0].name}: some files have targets of cells, others of complexes")
+    return np.concatenate([[0], np.cumsum(np.concatenate(counts))])

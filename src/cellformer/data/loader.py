@@ -39,7 +39,8 @@ class ComplexDataset(Dataset[CellBatch]):
         if folder is None:
             return ComplexDataset, (self.complexes, self.indices)
         targets = self.complexes.targets
-        return _reopen, (folder, None if targets is None else np.array(targets), self.indices)
+        kept = None if targets is None else np.array(targets)
+        return _reopen, (folder, kept, self.complexes.target_rank, self.indices)
 
 
 class ResidentDataset(Dataset[CellBatch]):
@@ -108,8 +109,10 @@ def _unchanged(batch: Any) -> Any:
 
 def _reopen(
     folder: Path,
-    targets: Float32[np.ndarray, "complex target"] | None,
+    targets: Float32[np.ndarray, "target_row target"] | None,
+    target_rank: int | None,
     indices: Int64[np.ndarray, " chosen"],
 ) -> ComplexDataset:
     stored, _ = open_ragged(folder)
-    return ComplexDataset(RaggedComplexes(stored.ranks, stored.encoding_signs, targets), indices)
+    complexes = RaggedComplexes(stored.ranks, stored.encoding_signs, targets, target_rank)
+    return ComplexDataset(complexes, indices)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cellformer.complexes.graph import MoleculeScheme
 from cellformer.data.dataset import PARTS, GraphSet, Kind, Metric, SmilesList, Task
 from cellformer.data.table import Table
 from cellformer.data.targets import (
@@ -29,6 +30,7 @@ def molecules(
     metric: Metric | None = None,
     task: Task | None = None,
     split_column: str | None = None,
+    features: MoleculeScheme = "standard",
 ) -> GraphSet:
     """The table's molecules with the chosen columns as targets, none chosen: without targets.
 
@@ -36,10 +38,16 @@ def molecules(
     words, or of two numbers, is a classification (``kind`` overrules this). ``task`` is that of a
     trained model, whose targets are read if all are there. Beside targets, a column "split" (or
     the one named) with the words train, val (valid, validation) and test is the split. Rows with a
-    bad SMILES stay in place: asking for their graph raises ValueError with the reason.
+    bad SMILES stay in place: asking for their graph raises ValueError with the reason. ``features``
+    are those of atoms and bonds.
     """
-    smiles = SmilesList(smiles_of(table, smiles_column))
+    smiles = SmilesList(smiles_of(table, smiles_column), features)
     columns = _target_columns(table, target, task)
+    if columns and task is not None and task.rank is not None:
+        raise ValueError(
+            f"{table.where} has one value per row, but the targets of this model belong to the "
+            f"cells of rank {task.rank}"
+        )
     if task is None and columns:
         chosen = kind or _kind(columns, table.where)
         task = make_task(columns, chosen, metric, table.where)

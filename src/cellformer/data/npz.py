@@ -97,11 +97,24 @@ def write_npz(
     Raises FileExistsError unless ``overwrite``, ValueError where lengths do not fit.
     """
     file = Path(path)
+    flat = FlatGraphs.from_graphs(graphs, file.stem)
+    write_flat(file, flat, y, split, kind, target_names, overwrite)
+
+
+def write_flat(
+    file: Path,
+    flat: FlatGraphs,
+    y: ArrayLike | None,
+    split: Mapping[str, ArrayLike] | None,
+    kind: Kind | None,
+    target_names: Sequence[str] | None,
+    overwrite: bool,
+) -> None:
+    """`write_npz` for graphs that are joined already."""
     if file.suffix != ".npz":
         raise ValueError(f"{file}: the name must end in .npz")
     if file.exists() and not overwrite:
         raise FileExistsError(f"{file} exists; remove it or pass overwrite=True")
-    flat = FlatGraphs.from_graphs(graphs, file.stem)
     arrays: dict[str, NDArray[Any]] = {
         "num_nodes": np.diff(flat.vertex_offsets).astype(np.int32),
         "num_edges": np.diff(flat.edge_offsets).astype(np.int32),

@@ -141,9 +141,12 @@ class _Job:
         self.check(failures)
         failed = [failure.row for failure in failures]
         rows = np.setdiff1d(np.arange(len(self.source)), failed)
-        targets = self.source.targets[rows] if self.source.task_or_none else None
+        task = self.source.task_or_none
+        targets = self.source.targets_of(rows) if task else None
+        if task is not None and task.rank is not None:
+            check_cells(self.source, rows, complexes, task.rank)
         return Prepared(
-            replace(complexes, targets=targets),
+            replace(complexes, targets=targets, target_rank=task.rank if task else None),
             rows,
             tuple((failure.row, failure.reason) for failure in failures),
         )
@@ -157,6 +160,26 @@ class _Job:
                 "skip such graphs (over_limit='skip')",
                 over[0].row,
             )
+
+
+def check_cells(
+    source: GraphSet, rows: Int64[np.ndarray, " complex"], complexes: RaggedComplexes, rank: int
+) -> None:
+    """Raises ValueError, naming the row, unless every cell of the rank has its target."""
+    if rank >= len(complexes.ranks):
+        raise ValueError(
+            f"{source.name} has targets for cells of rank {rank}, but its complexes have none; "
+            "choose another lifting"
+        )
+    assert source.cell_offsets is not None
+    cells = np.diff(complexes.ranks[rank].offsets)
+    targets = np.diff(source.cell_offsets)[rows]
+    if (cells != targets).any():
+        at = int((cells != targets).argmax())
+        raise ValueError(
+            f"{source.name}, row {rows[at]} (counted from 0): {cells[at]} cells of rank {rank} and "
+            f"{targets[at]} targets; the lifting has to keep the cells that they belong to"
+        )
 
 
 Stored: TypeAlias = tuple[RaggedComplexes, tuple[Failure, ...]]

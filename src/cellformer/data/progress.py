@@ -3,14 +3,22 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import Literal
 
 
 @contextmanager
-def progress(title: str, total: int, shown: bool = True) -> Iterator[Callable[[int], None]]:
-    """A function to be called with the number of items just done.
+def progress(
+    title: str,
+    total: int | None,
+    shown: bool = True,
+    unit: Literal["items", "bytes"] = "items",
+    done: int = 0,
+) -> Iterator[Callable[[int], None]]:
+    """A function to be called with the number of items (or bytes) just done.
 
-    A terminal shows a bar with items per second and the time left; a log file gets one line at
-    the beginning and one at the end. Both go to standard error.
+    ``total`` is None where nobody knows, and ``done`` were done before. A terminal shows a bar
+    with items per second and the time left; a log file gets one line at the beginning and one at
+    the end. Both go to standard error.
     """
     if not shown:
         yield lambda _: None
@@ -18,12 +26,14 @@ def progress(title: str, total: int, shown: bool = True) -> Iterator[Callable[[i
     from rich.console import Console
     from rich.progress import (
         BarColumn,
+        DownloadColumn,
         MofNCompleteColumn,
         Progress,
         ProgressColumn,
         Task,
         TextColumn,
         TimeRemainingColumn,
+        TransferSpeedColumn,
     )
     from rich.text import Text
 
@@ -35,16 +45,29 @@ def progress(title: str, total: int, shown: bool = True) -> Iterator[Callable[[i
 
     console = Console(stderr=True, highlight=False)
     if console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-                   Throughput(), TimeRemainingColumn())  # fmt: skip
+        amount: tuple[ProgressColumn, ProgressColumn] = (
+            (MofNCompleteColumn(), Throughput())
+            if unit == "items"
+            else (DownloadColumn(), TransferSpeedColumn())
+        )
+        columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())
         with Progress(*columns, console=console) as bar:
-            task = bar.add_task(title, total=total)
-            yield lambda done: bar.update(task, advance=done)
+            task = bar.add_task(title, total=total, completed=done)
+            yield lambda more: bar.update(task, advance=more)
         return
-    console.print(f"{title}: {total:,} items", soft_wrap=True)
+    console.print(
+        f"{title}: " + (f"{unit} of an unknown number" if total is None else f"{total:,} {unit}"),
+        soft_wrap=True,
+    )
     start = monotonic()
-    yield lambda _: None
+    counted = 0
+
+    def count(more: int) -> None:
+        nonlocal counted
+        counted += more
+
+    yield count
     seconds = max(monotonic() - start, 1e-9)
     console.print(
-        f"{title}: done in {seconds:.1f} s ({total / seconds:,.0f} items/s)", soft_wrap=True
+        f"{title}: done in {seconds:.1f} s ({counted / seconds:,.0f} {unit}/s)", soft_wrap=True
     )

@@ -1,29 +1,40 @@
-"""One door to all data: built-in sets by name, files by path."""
+"""One door to all data: sets by name, files and folders by path."""
 
 import difflib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from cellformer.data.dataset import GraphSet, Kind, Metric, Task
-from cellformer.data.gcb import GCB_NAMES, generate_gcb
+from cellformer.complexes.graph import MoleculeScheme
+from cellformer.data.dataset import GraphSet, Kind, Metric, SmilesList, Task
 from cellformer.data.molecules import molecules
+from cellformer.data.named import open_named, posing
+from cellformer.data.named_sets import NAMED_SETS
 from cellformer.data.nci import open_nci
 from cellformer.data.npz import read_npz
+from cellformer.data.pyg_sets import read_pyg_file
+from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
+from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
+from cellformer.data.readers.ogb_folder import is_ogb_folder, read_ogb
+from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
 from cellformer.data.table import TABLE_ENDINGS, is_table, read_table
 
-FOUND_IN_FOLDER = {
-    "zinc": "zinc/zinc12k_graphs.npz",
-    "molhiv": "molhiv/molhiv_graphs.npz",
-}
-"""Sets that are not shipped: files of the folder that ``CELLFORMER_DATA`` names."""
-
-FILE_ENDINGS = (".npz", *TABLE_ENDINGS)
+FILE_ENDINGS = (".npz", *TABLE_ENDINGS, ".pt")
 
 
 def source_names() -> tuple[str, ...]:
     """The names that `open_source` knows."""
-    return ("nci", *GCB_NAMES, *FOUND_IN_FOLDER)
+    return ("nci", *NAMED_SETS)
+
+
+def molecule_scheme(source: str) -> MoleculeScheme:
+    """The features of a source's molecules, unless others are chosen.
+
+    A model that was trained on a set with these features needs them of new molecules too.
+    """
+    own = NAMED_SETS[source].scheme if source in NAMED_SETS else None
+    return own or "standard"
 
 
 def open_source(
@@ -37,64 +48,86 @@ def open_source(
     split_column: str | None = None,
     separator: str | None = None,
     charset: str | None = None,
+    features: MoleculeScheme | None = None,
 ) -> GraphSet:
-    """Opens a built-in set by name, or an ``.npz`` file or a table by its path.
+    """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, or a folder, by its path.
 
+    A folder holds meshes (see `read_mesh_folder`), or the raw files of an OGB or TU Dortmund set.
     ``target`` names the columns to learn (a table has targets only where some are named),
     ``smiles_column``, ``split_column``, ``kind``, ``metric``, ``separator`` and ``charset``
-    overrule what the file suggests, and ``task`` is that of a trained model, whose classes keep
-    their numbers. Raises ValueError, with the nearest
-    name, if there is no such source, and FileNotFoundError if there is no such file.
+    overrule what the source suggests, ``task`` is that of a trained model, whose classes keep
+    their numbers, and ``features`` are those of molecules that are given as SMILES; other graphs
+    have the features that they have. Raises ValueError, with the nearest name, if there is no such
+    source or an option is of no use to it, and FileNotFoundError if there is no such file.
     """
     word = os.fspath(name)
     targets = (target,) if isinstance(target, str) else target
-    built_in: dict[str, Callable[[], GraphSet]] = {
-        "nci": lambda: open_nci(cache_dir),
-        **{known: lambda known=known: generate_gcb(known) for known in GCB_NAMES},  # type: ignore[misc]
-    }
-    if word in built_in:
-        _refuse_options(word, targets, smiles_column, kind, metric)
-        return built_in[word]()
-    if word in FOUND_IN_FOLDER:
-        _refuse_options(word, targets, smiles_column, kind, None)
-        return read_npz(_in_folder(word), metric=metric, task=task, name=word)
+    if is_table(word):
+        table = read_table(word, separator, charset)
+        scheme = features or "standard"
+        return molecules(table, targets, smiles_column, kind, metric, task, split_column, scheme)
+    for option, value in (("split_column", split_column), ("separator", separator),
+                          ("charset", charset)):  # fmt: skip
+        if value is not None:
+            raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
+    opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir)
+    if features is None or not isinstance(opened.graphs, SmilesList):
+        return opened
+    graphs = replace(opened.graphs, scheme=features)
+    return replace(opened, graphs=graphs, fingerprint=graphs.fingerprint())
+
+
+def _open(
+    word: str,
+    targets: Sequence[str] | None,
+    smiles_column: str | None,
+    kind: Kind | None,
+    metric: Metric | None,
+    task: Task | None,
+    cache_dir: Path | None,
+) -> GraphSet:
+    if word == "nci":
+        _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind, metric=metric)
+        return open_nci(cache_dir)
+    if word in NAMED_SETS:
+        _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
+        return open_named(NAMED_SETS[word], metric, task)
+    path = Path(word)
     if word.endswith(".npz"):
         if smiles_column is not None:
             raise ValueError(f"{word} is a file of graphs and has no SMILES column")
+        if is_gcb_archive(path):
+            _refuse_options(word, target=targets, kind=kind)
+            return posing(read_gcb(path, path.stem), metric, task)
         return read_npz(word, targets, kind, metric, task)
-    if is_table(word):
-        table = read_table(word, separator, charset)
-        return molecules(table, targets, smiles_column, kind, metric, task, split_column)
+    if word.endswith(".pt"):
+        _refuse_options(word, target=targets, smiles_column=smiles_column)
+        return posing(read_pyg_file(path, kind), metric, task)
+    if path.is_dir() and is_mesh_folder(path):
+        _refuse_options(word, smiles_column=smiles_column)
+        return read_mesh_folder(path, targets, kind, metric, task)
+    if path.is_dir():
+        _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
+        return posing(_open_folder(path), metric, task)
     near = difflib.get_close_matches(word.lower(), source_names(), 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"there is no data source {word!r}{hint} Give one of {', '.join(source_names())}, or the "
-        f"path of a file that ends in {', '.join(FILE_ENDINGS)}"
+        f"path of a folder or of a file that ends in {', '.join(FILE_ENDINGS)}"
     )
 
 
-def _refuse_options(
-    name: str,
-    target: Sequence[str] | None,
-    smiles_column: str | None,
-    kind: Kind | None,
-    metric: Metric | None,
-) -> None:
-    options = {"target": target, "smiles_column": smiles_column, "kind": kind, "metric": metric}
+def _open_folder(folder: Path) -> GraphSet:
+    for fits, read in ((is_ogb_folder, read_ogb), (is_tu_folder, read_tu)):
+        if fits(folder):
+            return read(folder, folder.name)
+    raise ValueError(
+        f"the folder {folder} holds no known set: neither OGB's raw/edge.csv.gz, nor the "
+        "NAME_graph_indicator.txt of the TU collection, nor meshes"
+    )
+
+
+def _refuse_options(name: str, **options: object) -> None:
     for option, value in options.items():
         if value is not None:
             raise ValueError(f"{option} cannot be chosen: the set {name!r} has its own")
-
-
-def _in_folder(name: str) -> Path:
-    folder = os.environ.get("CELLFORMER_DATA")
-    if not folder:
-        raise ValueError(
-            f"the set {name!r} is not shipped with cellformer: put its file in a folder as "
-            f"{FOUND_IN_FOLDER[name]} and set the environment variable CELLFORMER_DATA to that "
-            "folder, or give the path of the file"
-        )
-    file = Path(folder) / FOUND_IN_FOLDER[name]
-    if not file.exists():
-        raise FileNotFoundError(f"CELLFORMER_DATA is {folder}, but there is no file {file}")
-    return file

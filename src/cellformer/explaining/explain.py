@@ -19,9 +19,15 @@ def explain(
 ) -> Contributions:
     """The contribution of each cell to one output of a run: a value in its units, or a logit.
 
-    ``cells`` are encoded as those of the run. Raises ValueError if there is no such output.
+    ``cells`` are encoded as those of the run. Raises ValueError if there is no such
+    output, or if the run predicts cells.
     """
     task, scaling = run.recipe.task, run.recipe.scaling
+    if task.rank is not None:
+        raise ValueError(
+            f"this run predicts cells of rank {task.rank}; explanations are of one prediction per "
+            "complex"
+        )
     if not 0 <= output < task.outputs:
         raise ValueError(f"there is no output {output}; the outputs are 0 to {task.outputs - 1}")
     model = run.module.model

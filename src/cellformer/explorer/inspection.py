@@ -47,8 +47,15 @@ class Explorer:
 
     @classmethod
     def open(cls, path: Path, weights: str = "best") -> "Explorer":
-        """Reads the run and predicts its held-out data, from which intervals follow."""
+        """Reads the run and predicts its held-out data, from which intervals follow.
+
+        Raises ValueError for a run that predicts cells."""
         run = TrainedRun.open(path, weights)
+        if run.recipe.task.rank is not None:
+            raise ValueError(
+                f"{path} predicts cells of rank {run.recipe.task.rank}; the explorer shows one "
+                "prediction per complex"
+            )
         run.module.cpu()
         try:
             return cls(run, outcome_of(run), "")

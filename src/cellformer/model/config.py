@@ -118,15 +118,22 @@ class DataShape:
         categories: For each rank, the number of categories of each discrete column.
         continuous: For each rank, the number of continuous columns.
         encoding: The number of columns of the positional encodings.
-        outputs: The number of values predicted for a complex.
+        outputs: The number of values predicted for a complex, or for a cell.
+        target_rank: The rank of the cells to predict for; not set: for complexes.
     """
 
     categories: tuple[tuple[int, ...], ...] = ((),)
     continuous: tuple[int, ...] = (0,)
     encoding: int = 0
     outputs: int = 1
+    target_rank: int | None = None
 
     def __post_init__(self) -> None:
+        if self.target_rank is not None and not 0 <= self.target_rank < len(self.categories):
+            raise ValueError(
+                f"target_rank must be one of the {len(self.categories)} ranks described, from 0, "
+                f"got {self.target_rank}"
+            )
         if len(self.categories) != len(self.continuous) or not self.categories:
             raise ValueError(
                 f"categories has {len(self.categories)} ranks and continuous "
@@ -145,7 +152,12 @@ class DataShape:
         return len(self.categories)
 
     @classmethod
-    def of(cls, data: "CellBatch | RaggedComplexes", outputs: int = 1) -> "DataShape":
+    def of(
+        cls,
+        data: "CellBatch | RaggedComplexes",
+        outputs: int = 1,
+        target_rank: int | None = None,
+    ) -> "DataShape":
         """Counts the columns and categories that occur in a batch or a collection."""
         from cellformer.complexes.ragged import RaggedComplexes
 
@@ -167,6 +179,7 @@ class DataShape:
             tuple(int(rank.shape[1]) for rank in continuous),
             len(data.encoding_signs),
             outputs,
+            target_rank,
         )
 
 
@@ -249,7 +262,8 @@ class ModelConfig:
         Raises ValueError where a key is unknown (naming the nearest one) or missing.
         """
         _check_keys(cls, values, "model")
-        architecture, data = values["architecture"], values["data"]
+        architecture = values["architecture"]
+        data = {"target_rank": None, **values["data"]}  # descriptions of before have none
         _check_keys(ArchitectureConfig, architecture, "architecture")
         _check_keys(DataShape, data, "data")
         return cls(
@@ -259,6 +273,7 @@ class ModelConfig:
                 tuple(data["continuous"]),
                 data["encoding"],
                 data["outputs"],
+                data["target_rank"],
             ),
         )
 

@@ -11,6 +11,41 @@ from cellformer.attention.segments import segment_sum
 from cellformer.complexes.batch import CellBatch
 
 
+def halving_network(width: int, hidden_layers: int, outputs: int, dropout: float) -> nn.Sequential:
+    """A network whose hidden layers halve in width, each with ReLU and dropout."""
+    widths = [width >> layer for layer in range(hidden_layers + 1)]
+    steps: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        steps += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
+    return nn.Sequential(*steps, nn.Linear(widths[-1], outputs))
+
+
+class CellReadout(nn.Module):
+    """The same network on each cell of one rank: a prediction per vertex, edge or face.
+
+    *Not in the paper*, which predicts for whole complexes.
+    """
+
+    def __init__(self, width: int, hidden_layers: int, outputs: int, *, rank: int, dropout: float):
+        super().__init__()
+        self.network = halving_network(width, hidden_layers, outputs, dropout)
+        self.rank = rank
+        self.outputs = outputs
+
+    def ranks(self, batch: CellBatch) -> Sequence[int]:
+        """The rank that is read out, where the batch has it."""
+        return range(self.rank, min(self.rank, batch.dim) + 1)
+
+    def forward(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Float[Tensor, "cell output"]:
+        """One row per cell of the rank, complex after complex; none where there are none."""
+        if self.rank >= len(cells):
+            return cells[0].new_zeros((0, self.outputs))
+        rows: Tensor = self.network(cells[self.rank])
+        return rows
+
+
 class Readout(nn.Module):
     """A network on each cell, whose hidden layers halve in width, pooled over each complex.
 
@@ -29,11 +64,7 @@ class Readout(nn.Module):
         dropout: float,
     ):
         super().__init__()
-        widths = [width >> layer for layer in range(hidden_layers + 1)]
-        steps: list[nn.Module] = []
-        for before, after in pairwise(widths):
-            steps += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
-        self.network = nn.Sequential(*steps, nn.Linear(widths[-1], outputs))
+        self.network = halving_network(width, hidden_layers, outputs, dropout)
         self.all_ranks = all_ranks
         self.mean = mean
 

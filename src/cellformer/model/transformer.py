@@ -12,11 +12,11 @@ from cellformer.model.embedding import CellEmbedding
 from cellformer.model.layer import AttentionOptions, FeedForward, GeneralLayer, PairwiseLayer
 from cellformer.model.patterns import patterns
 from cellformer.model.plan import AttentionPlan, General, Pairwise
-from cellformer.model.readout import Readout
+from cellformer.model.readout import CellReadout, Readout
 
 
 class CellularTransformer(nn.Module):
-    """Predicts ``outputs`` values for each complex of a batch.
+    """Predicts ``outputs`` values for each complex of a batch, or each cell of one rank.
 
     ``plan`` says who attends to whom (`pairwise_mixed`, `general_sparse`, or your own); the ranks
     of its diagram are the ranks that the model knows and has parameters for. A batch of fewer
@@ -44,21 +44,17 @@ class CellularTransformer(nn.Module):
             dropout=architecture.embedding_dropout,
         )
         self.layers = nn.ModuleList(_layer(architecture, plan) for _ in range(architecture.layers))
+        read = _ranks_read(config, num_ranks)
         self.final_norms = nn.ModuleList(
-            nn.LayerNorm(architecture.width) if architecture.final_norm else nn.Identity()
-            for _ in range(num_ranks if architecture.readout_cells == "all" else 1)
+            nn.LayerNorm(architecture.width)
+            if architecture.final_norm and rank in read
+            else nn.Identity()
+            for rank in range(read[-1] + 1)
         )
-        self.readout = Readout(
-            architecture.width,
-            architecture.readout_layers,
-            data.outputs,
-            all_ranks=architecture.readout_cells == "all",
-            mean=architecture.pooling == "mean",
-            dropout=architecture.readout_dropout,
-        )
+        self.readout = _readout(config)
 
-    def forward(self, batch: CellBatch) -> Float[Tensor, "complex output"]:
-        """One row per complex.
+    def forward(self, batch: CellBatch) -> Float[Tensor, "row output"]:
+        """One row per complex, or per cell where the data have a ``target_rank``.
 
         Raises ValueError if the batch has ranks or columns that the model does not know, and
         `DenseMemoryError` if its complexes are too large for dense attention by the reference.
@@ -67,7 +63,7 @@ class CellularTransformer(nn.Module):
 
     def from_embedded(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
-    ) -> Float[Tensor, "complex output"]:
+    ) -> Float[Tensor, "row output"]:
         """`forward` after the embedding: the prediction for these first hidden vectors."""
         cells = self._through_layers(cells, batch, self.readout.ranks(batch))
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
@@ -106,6 +102,33 @@ class CellularTransformer(nn.Module):
                 for layer in self.layers:
                     tokens = layer(tokens, counts, *pattern_of_arrow)
                 return list(torch.split(tokens, counts))
+
+
+def _ranks_read(config: ModelConfig, num_ranks: int) -> range:
+    rank = config.data.target_rank
+    if rank is not None:
+        return range(rank, rank + 1)
+    return range(num_ranks if config.architecture.readout_cells == "all" else 1)
+
+
+def _readout(config: ModelConfig) -> Readout | CellReadout:
+    architecture, data = config.architecture, config.data
+    if data.target_rank is not None:
+        return CellReadout(
+            architecture.width,
+            architecture.readout_layers,
+            data.outputs,
+            rank=data.target_rank,
+            dropout=architecture.readout_dropout,
+        )
+    return Readout(
+        architecture.width,
+        architecture.readout_layers,
+        data.outputs,
+        all_ranks=architecture.readout_cells == "all",
+        mean=architecture.pooling == "mean",
+        dropout=architecture.readout_dropout,
+    )
 
 
 def _layer(architecture: ArchitectureConfig, plan: AttentionPlan) -> PairwiseLayer | GeneralLayer:

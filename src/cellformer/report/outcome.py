@@ -7,7 +7,6 @@ from jaxtyping import Float32, Int64
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, SmilesList
-from cellformer.data.sources import open_source
 from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
 from cellformer.drawing.sketch import sketch
 from cellformer.training.materials import Materials, gather
@@ -19,7 +18,10 @@ MOST_VERTICES = 400
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One part of the data: its rows in the source, what is true, and what is predicted."""
+    """One part of the data: its rows in the source, what is true, and what is predicted.
+
+    Where cells are predicted, each stands for itself, with the row of its complex.
+    """
 
     rows: Int64[np.ndarray, " row"]
     targets: Float32[np.ndarray, "row target"]
@@ -33,7 +35,11 @@ class Outcome:
     parts: dict[str, Part]
     materials: Materials
     rows: Int64[np.ndarray, " complex"]  # of the source, for every complex
-    graphs: GraphSequence
+
+    @property
+    def graphs(self) -> GraphSequence:
+        """Those of all rows."""
+        return self.materials.graphs
 
     def smiles(self, row: int) -> str | None:
         """The molecule of a row, where the rows are molecules."""
@@ -60,18 +66,19 @@ def outcome_of(run: TrainedRun) -> Outcome:
 
     Raises what `gather` raises where the data are no longer there.
     """
-    config = run.config.data
-    materials = gather(config)
-    graphs = open_source(
-        config.source, target=config.target or None, smiles_column=config.smiles_column
-    ).graphs
+    materials = gather(run.config.data)
+    complexes, rank = materials.complexes, materials.task.rank
     failed = [row for row, _ in materials.failures]
-    rows = np.setdiff1d(np.arange(len(graphs)), failed)
-    targets = materials.complexes.targets
-    assert targets is not None
+    rows = np.setdiff1d(np.arange(len(materials.graphs)), failed)
+
+    def part_of(chosen: Int64[np.ndarray, " chosen"]) -> Part:
+        counts = 1 if rank is None else complexes.num_cells[chosen, rank]
+        own = np.repeat(rows[chosen], counts)
+        return Part(own, complexes.targets_of(chosen), run.outputs(complexes, chosen))
+
     parts = {
-        part: Part(rows[chosen], targets[chosen], run.outputs(materials.complexes, chosen))
+        part: part_of(chosen)
         for part, chosen in materials.split.items()
         if part in ("val", "test") and len(chosen)
     }
-    return Outcome(parts, materials, rows, graphs)
+    return Outcome(parts, materials, rows)

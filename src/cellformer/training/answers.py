@@ -9,8 +9,9 @@ import pandas as pd
 from jaxtyping import Float32
 
 from cellformer.data.dataset import GraphSet
-from cellformer.data.prepare import NoComplexError
+from cellformer.data.prepare import NoComplexError, Prepared
 from cellformer.data.table import ArrowFrame, Table, is_table
+from cellformer.training.cell_predictions import cell_rows, spread_outputs
 from cellformer.training.conformal import Residuals
 from cellformer.training.ensemble import Ensemble, pooled
 
@@ -19,11 +20,16 @@ Source = str | os.PathLike[str] | pd.DataFrame | ArrowFrame
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What every member says of every row; NaN, and a reason, for a row without a complex."""
+    """What every member says of every row; NaN, and a reason, for a row without a complex.
+
+    Where the task is one of cells, there is an answer for every cell, and one, NaN, for a complex
+    that has none.
+    """
 
     rows: GraphSet
-    outputs: Float32[np.ndarray, "member row output"]
-    reasons: tuple[str, ...]  # empty where a row has an answer
+    outputs: Float32[np.ndarray, "member answer output"]
+    reasons: tuple[str, ...]  # one per answer, empty where there is no failure
+    cells: pd.DataFrame | None = None  # of a task of cells: "row" and "cell" of every answer
 
 
 def open_input(
@@ -43,6 +49,9 @@ def open_input(
 def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
     """Answers for all rows; never raises because of a row."""
     outputs = np.full((len(ensemble.runs), len(rows), ensemble.task.outputs), np.nan, np.float32)
+    rank = ensemble.task.rank
+    prepared: Prepared | None = None
+    found = np.zeros((len(ensemble.runs), 0, ensemble.task.outputs), np.float32)
     reasons = np.full(len(rows), "", dtype=object)
     try:
         prepared = ensemble.runs[0].prepare(rows)
@@ -50,11 +59,19 @@ def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
         failures = nothing.failures
     else:
         failures = prepared.failures
-        outputs[:, prepared.rows] = ensemble.answers(
-            prepared.complexes, np.arange(len(prepared.rows))
-        )
+        found = ensemble.answers(prepared.complexes, np.arange(len(prepared.rows)))
+        if rank is None:
+            outputs[:, prepared.rows] = found
     for row, reason in failures:
         reasons[row] = reason
+    if rank is not None:
+        frame = cell_rows(prepared, rank, len(rows))
+        return Answers(
+            rows,
+            np.stack([spread_outputs(one, frame) for one in found]).astype(np.float32),
+            tuple(reasons[frame["row"].to_numpy()].tolist()),
+            frame.drop(columns="place"),
+        )
     return Answers(rows, outputs, tuple(reasons.tolist()))
 
 
@@ -80,5 +97,9 @@ def residuals_for(ensemble: Ensemble, calibrate: Source | None) -> Residuals:
         )
     answers = answer(ensemble, rows)
     good = np.array([not reason for reason in answers.reasons], bool)
+    answered = np.flatnonzero(good)
+    if answers.cells is not None:
+        good &= answers.cells["cell"].notna().to_numpy(bool)
+        answered = np.unique(answers.cells["row"].to_numpy(np.int64)[good])
     values = pooled(ensemble.task, answers.outputs)
-    return Residuals.of(ensemble.task, values[good], rows.targets[good], name)
+    return Residuals.of(ensemble.task, values[good], rows.targets_of(answered), name)

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.graph import Graph
+from cellformer.complexes.graph import Graph, MoleculeScheme
+from cellformer.data.sources import molecule_scheme
 from cellformer.encodings.encode import Encoding
 from cellformer.encodings.named import parse_encodings
 from cellformer.lifting.cliques import Cliques
 from cellformer.lifting.cycle_basis import CycleBasis
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.lifting.lift import OverLimit
+from cellformer.lifting.own_cells import OwnCells
+from cellformer.lifting.ring_features import RingFeatures
 from cellformer.lifting.rings import Rings
 from cellformer.lifting.skeleton import Skeleton
 from cellformer.training.config import DataConfig
@@ -17,8 +20,16 @@ from cellformer.training.config import DataConfig
 
 def build_lifting(config: DataConfig) -> Callable[[Graph], CellComplex]:
     """The lifting that the configuration names."""
+    lifting = _lifting(config)
+    return RingFeatures(lifting) if config.ring_features else lifting
+
+
+def _lifting(config: DataConfig) -> Callable[[Graph], CellComplex]:
     over_limit: OverLimit = "truncate" if config.over_limit == "truncate" else "fail"
     match config.lifting:
+        case "auto":
+            length = config.max_length or 8
+            return OwnCells(InducedCycles(max_length=length, over_limit=over_limit))
         case "skeleton":
             return Skeleton()
         case "cycle-basis":
@@ -34,3 +45,8 @@ def build_lifting(config: DataConfig) -> Callable[[Graph], CellComplex]:
 def build_encodings(config: DataConfig) -> tuple[Encoding, ...]:
     """The encodings that the configuration names."""
     return parse_encodings(config.encodings, config.encoding_size)
+
+
+def build_features(config: DataConfig) -> MoleculeScheme:
+    """The features of molecules that are given as SMILES."""
+    return molecule_scheme(config.source) if config.features == "auto" else config.features

@@ -14,7 +14,7 @@ from jsonargparse import ArgumentError, ArgumentParser
 
 from cellformer.model.config import ArchitectureConfig, AttentionName
 
-LiftingName = Literal["skeleton", "cycle-basis", "induced-cycles", "rings", "cliques"]
+LiftingName = Literal["auto", "skeleton", "cycle-basis", "induced-cycles", "rings", "cliques"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class DataConfig:
     """Where the complexes come from and how they are made."""
 
     source: str = "nci"
-    """Name of a built-in data set, or path of an .npz file or of a table (.csv, .tsv, .parquet)."""
+    """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet) or of a folder
+    of raw files or meshes."""
     target: tuple[str, ...] = ()
     """Columns to learn; needed for a table, chooses among several targets elsewhere."""
     kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"
@@ -37,8 +38,15 @@ class DataConfig:
     """The encoding of a text table, such as cp1250; by default found out."""
     on_error: Literal["skip", "fail"] = "skip"
     """What happens at a row without a valid molecule: it is left out, or nothing is trained."""
-    lifting: LiftingName = "induced-cycles"
-    """How a graph becomes a complex; all but cycle-basis are independent of the labeling."""
+    features: Literal["auto", "standard", "ogb", "zinc"] = "auto"
+    """Features of molecules given as SMILES; auto: those of the set, or standard (OGB's, with
+    stereochemistry that does not depend on the order of the atoms)."""
+    ring_features: bool = False
+    """Whether the rings of molecules, as 2-cells, get features: size, aromaticity and others."""
+    lifting: LiftingName = "auto"
+    """How a graph becomes a complex; auto takes the cells that the source brings, such as the
+    faces of meshes, and otherwise induced-cycles. All but cycle-basis are independent of the
+    labeling."""
     max_length: int | None = None
     """Longest cycle that is filled; by default 8 with induced-cycles, any with rings."""
     max_dim: int = 2

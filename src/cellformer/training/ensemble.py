@@ -45,7 +45,7 @@ class Ensemble:
 
     def answers(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
-    ) -> Float32[np.ndarray, "member chosen output"]:
+    ) -> Float32[np.ndarray, "member row output"]:
         """What each member says: values in the user's units, or logits."""
         return np.stack([run.outputs(complexes, chosen) for run in self.runs])
 

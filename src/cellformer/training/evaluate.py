@@ -69,8 +69,7 @@ def evaluate(
     }
     if len(ensemble.runs) > 1:
         result["members"] = len(ensemble.runs)
-    assert complexes.targets is not None
-    targets = np.array(complexes.targets[chosen])
+    targets = np.array(complexes.targets_of(chosen))
     outputs = pooled(task, ensemble.answers(complexes, chosen)).astype(np.float32)
     result |= _scores(task, outputs, targets)
     if interval is not None:
@@ -85,8 +84,8 @@ def evaluate(
 
 def _scores(
     task: Task,
-    outputs: Float32[np.ndarray, "complex output"],
-    targets: Float32[np.ndarray, "complex target"],
+    outputs: Float32[np.ndarray, "row output"],
+    targets: Float32[np.ndarray, "row target"],
 ) -> dict[str, Any]:
     told: dict[str, Any] = {"scores": score_outputs(task, outputs, targets)}
     if len(task.targets) > 1:

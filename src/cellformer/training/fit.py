@@ -111,9 +111,8 @@ def _run(
     total_steps = min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
     if chosen.compile:
         compile_layers(model, device_of(chosen))
-    targets = materials.complexes.targets
-    assert targets is not None
-    weights = class_weights_of(recipe.task, chosen.class_weights, targets[materials.split["train"]])
+    targets = materials.complexes.targets_of(materials.split["train"])
+    weights = class_weights_of(recipe.task, chosen.class_weights, targets)
     module = CellularModule(
         model,
         recipe.task,

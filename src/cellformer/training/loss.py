@@ -11,15 +11,15 @@ from torch.nn import functional
 
 from cellformer.data.dataset import Task
 
-Targets: TypeAlias = NDArray[np.floating]  # (complexes, targets), class numbers, NaN if missing
+Targets: TypeAlias = NDArray[np.floating]  # (rows, targets), class numbers, NaN if missing
 LossName = Literal["auto", "l1", "mse", "huber"]
 
 
 def loss_of(
     task: Task,
     loss: LossName,
-    outputs: Float[Tensor, "complex output"],
-    targets: Float[Tensor, "complex target"],
+    outputs: Float[Tensor, "row output"],
+    targets: Float[Tensor, "row target"],
     class_weights: Float[Tensor, "target class"] | None = None,
 ) -> Float[Tensor, ""]:
     """The mean loss over all present targets of a batch; NaN marks a missing one.
@@ -41,7 +41,7 @@ def loss_of(
     else:
         each = functional.l1_loss(outputs, known, reduction="none")
     if class_weights is not None:
-        rows = class_weights.to(each).expand(len(known), -1, -1)  # complex target class
+        rows = class_weights.to(each).expand(len(known), -1, -1)  # row target class
         each = each * rows.gather(2, known.long()[:, :, None])[:, :, 0]
     return _masked_mean(each, present)
 
@@ -80,6 +80,6 @@ def class_weights_of(
 
 
 def _masked_mean(
-    values: Float[Tensor, "complex target"], present: Bool[Tensor, "complex target"]
+    values: Float[Tensor, "row target"], present: Bool[Tensor, "row target"]
 ) -> Float[Tensor, ""]:
     return torch.where(present, values, 0).sum() / present.sum().clamp(min=1)

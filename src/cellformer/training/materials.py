@@ -1,17 +1,18 @@
 """The complexes, targets and split that a configuration asks for."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Int64
 
 from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.data.dataset import PARTS, GraphSet, Task
+from cellformer.data.cell_split import split_cells
+from cellformer.data.dataset import PARTS, GraphSequence, GraphSet, SmilesList, Task
 from cellformer.data.molecule_keys import Leak
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.splits import Split
-from cellformer.training.build import build_encodings, build_lifting
+from cellformer.training.build import build_encodings, build_features, build_lifting
 from cellformer.training.config import DataConfig
 from cellformer.training.parts import Rows, find_leaks, open_rows, split_rows
 
@@ -25,6 +26,7 @@ class Materials:
     name: str
     fingerprint: str
     task: Task
+    graphs: GraphSequence  # of all rows
     complexes: RaggedComplexes
     split: dict[str, Int64[np.ndarray, " _"]]  # numbers of complexes that have a target
     failures: tuple[tuple[int, str], ...]  # rows that have no complex, with the reason
@@ -39,7 +41,12 @@ def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
     """
     rows = open_rows(config) if source is None else Rows(source, source.split, (("data", 0),))
     source = rows.source
+    _check_features(source, config)
     task = source.task  # raises where there is nothing to learn
+    within = task.rank is not None and rows.split is None and len(source) < len(PARTS)
+    if within:
+        source = _split_within(source, config)
+        rows = replace(rows, source=source, split=source.split)
     prepared = prepare(
         source,
         build_lifting(config),
@@ -48,15 +55,15 @@ def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
         over_limit="skip" if config.over_limit == "skip" else "fail",
     )
     _judge_failures(rows, prepared, config)
-    labeled = np.isfinite(source.targets).any(axis=1)
-    usable = prepared.rows[labeled[prepared.rows]]
-    split = split_rows(config, rows, usable)
+    usable = prepared.rows[source.has_target()[prepared.rows]]
+    split = source.split if within and source.split else split_rows(config, rows, usable)
     present = _present(source, prepared, {p: s[np.isin(s, usable)] for p, s in split.items()})
     _tell(source, prepared, present)
     return Materials(
         source.name,
         source.fingerprint,
         task,
+        source.graphs,
         prepared.complexes,
         present,
         tuple(
@@ -65,6 +72,32 @@ def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
         ),
         find_leaks(rows, split),
     )
+
+
+def _check_features(source: GraphSet, config: DataConfig) -> None:
+    """New molecules get the features that the configuration tells: so must the learned ones."""
+    wanted = build_features(config)
+    if isinstance(source.graphs, SmilesList) and source.graphs.scheme != wanted:
+        raise ValueError(
+            f"the molecules of {source.name} have the features {source.graphs.scheme!r}, but the "
+            f"configuration asks for {wanted!r}; set data.features to {source.graphs.scheme!r}"
+        )
+
+
+def _split_within(source: GraphSet, config: DataConfig) -> GraphSet:
+    """Too few complexes to be split themselves: their cells are, unless that is ruled out."""
+    if config.folds is not None:
+        raise ValueError(
+            f"{source.name} has {len(source)} complexes, too few for a cross-validation, whose "
+            "folds consist of whole complexes; train one model, or an ensemble, which splits the "
+            "cells at random"
+        )
+    if config.split == "scaffold":
+        raise ValueError(
+            f"{source.name} is split by cells, which have no scaffolds; use a random split"
+        )
+    logger.info("%s: cells of the same complexes train, validate and test", source.name)
+    return split_cells(source, config.fractions, config.split_seed)
 
 
 def _judge_failures(rows: Rows, prepared: Prepared, config: DataConfig) -> None:
@@ -94,10 +127,11 @@ def _present(source: GraphSet, prepared: Prepared, split: Split) -> Split:
 
 def _tell(source: GraphSet, prepared: Prepared, present: Split) -> None:
     """Logs how many complexes have a value, for each target and part, where some lack one."""
-    targets = source.targets[prepared.rows]
-    if np.isfinite(targets).all():
+    known = np.isfinite(prepared.complexes.targets_of(np.arange(len(prepared.rows))))
+    if known.all():
         return
+    of_part = {p: np.isfinite(prepared.complexes.targets_of(present[p])).sum(0) for p in PARTS}
     for column, name in enumerate(source.task.targets):
-        known = np.isfinite(targets[:, column])
-        counts = ", ".join(f"{part} {known[present[part]].sum()}" for part in PARTS)
-        logger.info("%s has a value in %d of %d rows: %s", name, known.sum(), len(known), counts)
+        counts = ", ".join(f"{part} {of_part[part][column]}" for part in PARTS)
+        own = known[:, column]
+        logger.info("%s has a value in %d of %d rows: %s", name, own.sum(), len(own), counts)

@@ -32,8 +32,8 @@ def higher_is_better(metric: str) -> bool:
 
 def scores(
     task: Task,
-    predictions: Float[Tensor, "complex output"],
-    targets: Float[Tensor, "complex target"],
+    predictions: Float[Tensor, "row output"],
+    targets: Float[Tensor, "row target"],
 ) -> dict[str, float]:
     """All metrics of the task, each averaged over those targets for which it is defined.
 
@@ -75,7 +75,7 @@ def scores_by_target(
 
 
 def _score(
-    name: str, task: Task, outputs: Float[Tensor, "complex ..."], targets: Float[Tensor, " complex"]
+    name: str, task: Task, outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]
 ) -> float:
     if name == "mae":
         return float(mean_absolute_error(outputs.double(), targets.double()))

@@ -82,7 +82,7 @@ class CellularModule(pl.LightningModule):
         for name, value in values.items():
             self.log(f"val_{name}", value, prog_bar=name == self.task.metric)
 
-    def predict_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, "complex output"]:
+    def predict_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, "row output"]:
         """Values in the user's units, or logits."""
         return self.scaling.unscale(self.model(batch))
 
@@ -102,7 +102,7 @@ class CellularModule(pl.LightningModule):
         return {"optimizer": adamw, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
-def _targets(batch: CellBatch) -> Float[Tensor, "complex target"]:
+def _targets(batch: CellBatch) -> Float[Tensor, "row target"]:
     if batch.targets is None:
         raise ValueError("the batch has no targets to learn from")
     return batch.targets

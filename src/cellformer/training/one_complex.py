@@ -9,7 +9,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, SmilesList
 from cellformer.data.sources import FILE_ENDINGS, open_source, source_names
 from cellformer.lifting.mesh import MESH_SUFFIXES, read_mesh
-from cellformer.training.build import build_lifting
+from cellformer.training.build import build_features, build_lifting
 from cellformer.training.config import DataConfig
 
 
@@ -68,9 +68,13 @@ def smiles_of(config: DataConfig, index: int) -> str | None:
 
 def _graphs(config: DataConfig) -> tuple[GraphSequence, int]:
     """The graphs, and the number of values to predict for each."""
-    if config.source not in source_names() and not config.source.endswith(FILE_ENDINGS):
-        return SmilesList((config.source,)), 1
+    named = config.source in source_names() or Path(config.source).is_dir()
+    if not named and not config.source.endswith(FILE_ENDINGS):
+        return SmilesList((config.source,), build_features(config)), 1
     source = open_source(
-        config.source, target=config.target or None, smiles_column=config.smiles_column
+        config.source,
+        target=config.target or None,
+        smiles_column=config.smiles_column,
+        features=build_features(config),
     )
     return source.graphs, source.task.outputs if source.task_or_none else 1

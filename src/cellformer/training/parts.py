@@ -17,6 +17,7 @@ from cellformer.data.splits import (
     scaffold_groups,
     scaffold_split,
 )
+from cellformer.training.build import build_features
 from cellformer.training.config import DataConfig
 
 logger = logging.getLogger(__name__)
@@ -142,4 +143,5 @@ def _open(config: DataConfig, source: str, like: GraphSet | None = None) -> Grap
         split_column=config.split_column,
         separator=config.separator,
         charset=config.charset,
+        features=build_features(config),
     )

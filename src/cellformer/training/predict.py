@@ -39,8 +39,9 @@ def predict(
 ) -> Any:
     """All rows of a source in their order, with new columns.
 
-    A table keeps all of its columns as they were written; other sources give the row number. A
-    polars frame gives a polars frame, all else a pandas one.
+    A table keeps all of its columns as they were written; other sources give the row number, and
+    where cells are predicted there is a row for every cell, with its number and that of its
+    complex. A polars frame gives a polars frame, all else a pandas one.
 
     The new columns are, with the target's name appended where there are several: ``prediction``
     (a value in the units of training, or a class label), ``probability`` for classes,
@@ -85,19 +86,22 @@ def predict_table(
     elif calibrate is not None:
         raise ValueError("rows to calibrate on are of use only with the level of an interval")
     answers = answer(ensemble, rows)
-    failed = [row for row, reason in enumerate(answers.reasons) if reason]
+    failed = [place for place, reason in enumerate(answers.reasons) if reason]
     if failed and on_error == "fail":
+        first = failed[0] if answers.cells is None else int(answers.cells["row"].iloc[failed[0]])
         raise RowError(
             f"{rows.name}: {len(failed)} of {len(rows)} rows have no prediction, the first is row "
-            f"{failed[0]} (counted from 0): {answers.reasons[failed[0]]}",
-            failed[0],
+            f"{first} (counted from 0): {answers.reasons[failed[0]]}",
+            first,
         )
     added = {
         **columns_of(ensemble.task, answers.outputs, widths),
         "error": list(answers.reasons),
     }
-    kept = np.setdiff1d(np.arange(len(rows)), failed) if on_error == "skip" else None
-    if table is None:
+    kept = np.setdiff1d(np.arange(len(answers.reasons)), failed) if on_error == "skip" else None
+    if answers.cells is not None:
+        frame = attach(answers.cells, added, kept)
+    elif table is None:
         frame = attach(pd.DataFrame({"row": range(len(rows))}), added, kept)
     elif isinstance(source, str | os.PathLike):
         frame = attach(table.frame, added, kept)

@@ -34,10 +34,10 @@ class Recipe:
         scaled = task.kind == "regression" and config.training.standardize
         return cls(
             task,
-            Scaling.fit(complexes.targets[materials.split["train"]])
+            Scaling.fit(complexes.targets_of(materials.split["train"]))
             if scaled
             else Scaling.none(len(task.targets)),
-            ModelConfig(config.model, DataShape.of(complexes, task.outputs)),
+            ModelConfig(config.model, DataShape.of(complexes, task.outputs, task.rank)),
             attention_plan(config.attention, max_rank=len(complexes.ranks) - 1),
         )
 
@@ -68,7 +68,13 @@ class Recipe:
                 raise ValueError(f"format {values['format']}, this version reads {FORMAT}")
             task, scaling = values["task"], values["scaling"]
             return cls(
-                Task(task["kind"], tuple(task["targets"]), task["metric"], tuple(task["labels"])),
+                Task(
+                    task["kind"],
+                    tuple(task["targets"]),
+                    task["metric"],
+                    tuple(task["labels"]),
+                    task.get("rank"),  # runs of before have none
+                ),
                 Scaling(tuple(scaling["mean"]), tuple(scaling["deviation"])),
                 ModelConfig.from_dict(values["model"]),
                 plan_from_dict(values["attention"]),

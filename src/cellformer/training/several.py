@@ -150,20 +150,17 @@ def _deviation(values: list[float]) -> float:
 
 def _score_pooled(ensemble: Ensemble, materials: Materials) -> dict[str, dict[str, float]]:
     """Scores the pooled answers, and keeps their errors on the validation part."""
-    targets = materials.complexes.targets
-    assert targets is not None
     told = {}
     for part in ("val", "test"):
         chosen = materials.split[part]
         if not len(chosen):
             continue
         outputs = pooled(ensemble.task, ensemble.answers(materials.complexes, chosen))
-        told[part] = score_outputs(ensemble.task, outputs.astype(np.float32), targets[chosen])
+        targets = materials.complexes.targets_of(chosen)
+        told[part] = score_outputs(ensemble.task, outputs.astype(np.float32), targets)
         if part == "val" and ensemble.task.kind == "regression":
             name = f"the validation part of {materials.name}"
-            Residuals.of(ensemble.task, outputs, targets[chosen], name).write(
-                ensemble.folder.residuals
-            )
+            Residuals.of(ensemble.task, outputs, targets, name).write(ensemble.folder.residuals)
     return told
 
 

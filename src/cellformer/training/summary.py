@@ -34,8 +34,9 @@ def write_summary(
     The reported test score is that of the epoch with the best validation score; the last epoch's
     stands beside it.
     """
-    targets = materials.complexes.targets
-    assert targets is not None
+    complexes = materials.complexes
+    assert complexes.targets is not None
+    known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
     parts = [part for part in ("val", "test") if len(materials.split[part])]
     results: dict[str, dict[str, dict[str, float]]] = {}
     for which in ("best", "last"):
@@ -44,10 +45,9 @@ def write_summary(
         run = TrainedRun.open(folder.path, which)
         results[which] = {
             part: score_outputs(
-                recipe.task, run.outputs(materials.complexes, chosen), targets[chosen]
+                recipe.task, run.outputs(complexes, materials.split[part]), known[part]
             )
             for part in parts
-            for chosen in [materials.split[part]]
         }
     if recipe.task.kind == "regression":
         which = "best" if "best" in results else "last"
@@ -55,10 +55,8 @@ def write_summary(
     baseline = {
         part: score_outputs(
             recipe.task,
-            constant_outputs(
-                recipe.task, targets[materials.split["train"]], len(materials.split[part])
-            ),
-            targets[materials.split[part]],
+            constant_outputs(recipe.task, known["train"], len(known[part])),
+            known[part],
         )
         for part in parts
     }
@@ -72,7 +70,7 @@ def write_summary(
         "rows_without_complex": len(materials.failures),
         "molecules_in_several_parts": len(materials.leaks),
         "labeled": dict(
-            zip(recipe.task.targets, (~np.isnan(targets)).sum(0).tolist(), strict=True)
+            zip(recipe.task.targets, (~np.isnan(complexes.targets)).sum(0).tolist(), strict=True)
         ),
         "parameters": sum(p.numel() for p in recipe.build().parameters()),
         "data": {"name": materials.name, "fingerprint": materials.fingerprint},
@@ -95,17 +93,16 @@ def write_summary(
 def residuals_of(run: TrainedRun, materials: Materials, part: str) -> Residuals:
     """The errors of a regression on a part of its data."""
     chosen = materials.split[part]
-    assert materials.complexes.targets is not None
     outputs = run.outputs(materials.complexes, chosen)
-    targets = materials.complexes.targets[chosen]
+    targets = materials.complexes.targets_of(chosen)
     name = f"the {part} part of {materials.name}"
     return Residuals.of(run.recipe.task, outputs, targets, name)
 
 
 def score_outputs(
     task: Task,
-    outputs: Float32[np.ndarray, "complex output"],
-    targets: Float32[np.ndarray, "complex target"],
+    outputs: Float32[np.ndarray, "row output"],
+    targets: Float32[np.ndarray, "row target"],
 ) -> dict[str, float]:
     """The metrics of predictions that are arrays."""
     return scores(task, torch.from_numpy(np.array(outputs)), torch.from_numpy(np.array(targets)))
@@ -113,7 +110,7 @@ def score_outputs(
 
 def constant_outputs(
     task: Task, training_targets: NDArray[np.floating], rows: int
-) -> Float32[np.ndarray, "complex output"]:
+) -> Float32[np.ndarray, "row output"]:
     """The best that one answer for all rows can do: the training median, or the commonest class."""
     columns = []
     for column in training_targets.T:

@@ -16,7 +16,7 @@ from cellformer.data.molecules import molecules
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.sources import open_source
 from cellformer.data.table import Table, read_table
-from cellformer.training.build import build_encodings, build_lifting
+from cellformer.training.build import build_encodings, build_features, build_lifting
 from cellformer.training.config import RunConfig
 from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
@@ -55,11 +55,12 @@ class TrainedRun:
         ``smiles_column`` the column of the run is taken where the table has it.
         """
         task = self.recipe.task
+        features = build_features(self.config.data)
         if not isinstance(source, Table):
-            return open_source(source, task=task)
+            return open_source(source, task=task, features=features)
         own = self.config.data.smiles_column
         column = smiles_column or (own if own in source.header else None)
-        return molecules(source, None, column, task=task if labeled else None)
+        return molecules(source, None, column, task=task if labeled else None, features=features)
 
     def read_table(self, source: str | os.PathLike[str]) -> Table:
         """A table that is written like the one that this run learned from."""
@@ -83,7 +84,7 @@ class TrainedRun:
 
     def outputs(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
-    ) -> Float32[np.ndarray, "chosen output"]:
+    ) -> Float32[np.ndarray, "row output"]:
         """Predictions of some complexes: values in the user's units, or logits."""
         return outputs_of(self.module, self.config, complexes, chosen)
 
@@ -93,7 +94,7 @@ def outputs_of(
     config: RunConfig,
     complexes: RaggedComplexes,
     chosen: Int64[np.ndarray, " chosen"],
-) -> Float32[np.ndarray, "chosen output"]:
+) -> Float32[np.ndarray, "row output"]:
     """Predictions of some complexes: values in the user's units, or logits."""
     if not len(chosen):
         return np.zeros((0, module.task.outputs), np.float32)
@@ -112,7 +113,7 @@ def outputs_of(
         )
         parts = trainer.predict(module, loader)
     assert parts is not None
-    rows: Float32[np.ndarray, "chosen output"] = (
+    rows: Float32[np.ndarray, "row output"] = (
         torch.cat([part for part in parts if isinstance(part, torch.Tensor)]).float().cpu().numpy()
     )
     return rows

@@ -1,0 +1,1 @@
+"""Readers of the official raw formats of published data sets."""

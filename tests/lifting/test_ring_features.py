@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from rdkit import Chem
+
+from cellformer.complexes.graph import Graph
+from cellformer.lifting.induced_cycles import InducedCycles
+from cellformer.lifting.ring_features import RING_CATEGORIES, RingFeatures
+from cellformer.lifting.rings import Rings
+from cellformer.lifting.skeleton import Skeleton
+
+
+def rings_of(smiles, lifting=Rings(), scheme="standard"):  # noqa: B008
+    cells = RingFeatures(lifting)(Graph.from_smiles(smiles, scheme=scheme))
+    return sorted(map(tuple, cells.features[2].discrete.tolist()))
+
+
+def test_rings_say_what_a_chemist_would():
+    # size, aromatic, atoms other than carbon, double or triple bonds, conjugated, neighbors
+    assert rings_of("c1ccccc1") == [(6, 1, 0, 0, 1, 0)]
+    assert rings_of("C1CCCCC1") == [(6, 0, 0, 0, 0, 0)]
+    assert rings_of("C1=CCCO1") == [(5, 0, 1, 1, 0, 0)]
+    assert rings_of("c1ccc2[nH]ccc2c1") == [(5, 1, 1, 0, 1, 1), (6, 1, 0, 0, 1, 1)]
+    assert rings_of("C1CC11CC1") == [(3, 0, 0, 0, 0, 0)] * 2  # a spiro atom is no common bond
+    assert rings_of("O=C1CCC1") == [(4, 0, 0, 0, 0, 0)]  # the carbonyl is outside
+    assert rings_of("C1CCCCCCCCCCCCCCCCCCCC1")[0][0] == RING_CATEGORIES[0] - 1
+    assert rings_of("CCO") == []
+
+
+@pytest.mark.parametrize("scheme", ["standard", "ogb"])
+@pytest.mark.parametrize("lifting", [Rings(), InducedCycles(max_length=8)])
+def test_they_do_not_depend_on_the_order_of_the_atoms(scheme, lifting):
+    smiles = "O=C1c2ccccc2C(=O)c2cc3[nH]cnc3cc12"
+    expected = rings_of(smiles, lifting, scheme)
+    molecule = Chem.MolFromSmiles(smiles)
+    for seed in range(10):
+        order = np.random.default_rng(seed).permutation(molecule.GetNumAtoms()).tolist()
+        other = Chem.MolToSmiles(Chem.RenumberAtoms(molecule, order), canonical=False)
+        assert rings_of(other, lifting, scheme) == expected
+    assert (np.array(expected) < RING_CATEGORIES).all()
+
+
+def test_other_graphs_are_refused_and_other_ranks_kept():
+    with pytest.raises(ValueError, match="has not the nine atom and three bond features"):
+        RingFeatures(Rings())(Graph.from_edges([(0, 1), (1, 2), (0, 2)]))
+    with pytest.raises(ValueError, match="use features standard or ogb"):
+        rings_of("c1ccccc1", scheme="zinc")
+    graph = Graph.from_smiles("c1ccccc1")
+    assert RingFeatures(Skeleton())(graph).dim == 1
+    cells = RingFeatures(Rings())(graph)
+    np.testing.assert_array_equal(cells.features[0].discrete, graph.vertex_features.discrete)
+
+
+def test_a_single_atom_has_no_rings_and_is_no_error():
+    assert RingFeatures(Rings())(Graph.from_smiles("C")).num_cells[0] == 1
