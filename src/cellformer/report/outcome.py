@@ -7,7 +7,6 @@ from jaxtyping import Float32, Int64
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, SmilesList
-from cellformer.data.sources import open_source
 from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
 from cellformer.drawing.sketch import sketch
 from cellformer.training.materials import Materials, gather
@@ -62,9 +61,7 @@ def outcome_of(run: TrainedRun) -> Outcome:
     """
     config = run.config.data
     materials = gather(config)
-    graphs = open_source(
-        config.source, target=config.target or None, smiles_column=config.smiles_column
-    ).graphs
+    graphs = run.open_rows(config.source, labeled=False, smiles_column=None).graphs
     failed = [row for row, _ in materials.failures]
     rows = np.setdiff1d(np.arange(len(graphs)), failed)
     targets = materials.complexes.targets
