@@ -1,13 +1,14 @@
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 import torch
 
-from cellformer.attention.cpu_operator import fused_sparse_attention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
 from cellformer.attention.operator import attend, implementation, use_attention
+from cellformer.attention.sparse_operator import fused_sparse_attention
 from cellformer.attention.sparse_reference import sparse_attention
 
 
@@ -51,6 +52,7 @@ def test_the_reference_can_be_chosen_and_stands_in_on_other_devices(tokens, rand
     inputs, neighborhood = tokens(0, 4, 4), random_neighborhood(0, 4, 4)
     assert implementation("cpu") == "fused"
     assert implementation("meta") == "reference"
+    assert implementation("cuda") == ("fused" if find_spec("triton") else "reference")
     with use_attention("reference"):
         assert implementation("cpu") == "reference"
         chosen = attend(*inputs, neighborhood, scale=0.3)

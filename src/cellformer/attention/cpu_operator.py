@@ -1,13 +1,9 @@
-"""The fused attention of the CPU as an operator of PyTorch's: autograd and torch.compile know it.
-
-Not differentiable twice.
-"""
+"""Launching the kernels of sparse attention on a CPU: the operator's two functions there."""
 
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -19,59 +15,11 @@ from cellformer.attention.cpu_backward import (
 from cellformer.attention.cpu_forward import attention_forward
 from cellformer.attention.cpu_rows import Dropout, Pairs, Rows, Sizes, TransposedPairs
 from cellformer.complexes import transposed as transposition
-from cellformer.complexes.neighborhood import Neighborhood
 
 MOST_LANES = 8  # 16 were no faster with AVX-512; 8 numbers of float32 fill a register of AVX2
 
 
-def fused_sparse_attention(
-    query: Float[Tensor, "receiver head_width head"],
-    key: Float[Tensor, "sender head_width head"],
-    value: Float[Tensor, "sender value_width head"],
-    neighborhood: Neighborhood,
-    *,
-    bias: Float[Tensor, "pair head_or_1"] | None = None,
-    scale: float = 1.0,
-    dropout: float = 0.0,
-) -> Float[Tensor, "receiver value_width head"]:
-    """What `sparse_attention` computes, in one pass over the pairs, with the same precision.
-
-    Dropout follows ``torch.manual_seed``, but draws other numbers than the reference. Memory
-    beyond the results: 1 number per receiver and head, in the backward 2 per pair and head.
-
-    Raises ValueError if ``dropout`` is not between 0 and 1.
-    """
-    if not 0 <= dropout <= 1:
-        raise ValueError(f"dropout must be between 0 and 1, got {dropout}")
-    precise = torch.promote_types(query.dtype, torch.float32)
-    if bias is not None:
-        bias = bias.to(precise).expand(-1, query.shape[2])
-    differentiable = [t for t in (query, key, value, bias) if t is not None]
-    backward = torch.is_grad_enabled() and any(t.requires_grad for t in differentiable)
-    # While compiling, the backward transposes: torch.compile cannot trace cached properties.
-    cached = backward and not torch.compiler.is_compiling()
-    transposed = neighborhood.transposed if cached else None
-    output, _ = _forward(
-        query.to(precise),
-        key.to(precise),
-        value.to(precise),
-        neighborhood.offsets,
-        neighborhood.senders,
-        neighborhood.weights,
-        transposed and transposed.offsets,
-        transposed and transposed.receivers,
-        transposed and transposed.pairs,
-        bias,
-        torch.randint(2**63 - 1, (1,)) if dropout > 0 else None,
-        scale,
-        dropout,
-    )
-    result: Tensor = output.to(value.dtype)
-    return result
-
-
-@torch.library.custom_op("cellformer::sparse_attention", mutates_args=(), device_types="cpu")
-def _forward(
+def forward(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -107,30 +55,7 @@ def _forward(
     return output, log_sum_exp
 
 
-@_forward.register_fake
-def _(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
-    seed: Tensor | None,
-    scale: float,
-    dropout: float,
-) -> tuple[Tensor, Tensor]:
-    output = value.new_empty(query.shape[0], *value.shape[1:])
-    return output, query.new_empty(query.shape[0], query.shape[2])
-
-
-@torch.library.custom_op(
-    "cellformer::sparse_attention_backward", mutates_args=(), device_types="cpu"
-)
-def _backward(
+def backward(
     grad_output: Tensor,
     output: Tensor,
     log_sum_exp: Tensor,
@@ -148,7 +73,7 @@ def _backward(
     scale: float,
     dropout: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of query, key, value and scores."""
+    """The gradients of query, key, value and, where there is a bias, of the scores."""
     grads = [_empty_like(tensor) for tensor in (query, key, value)]
     grad_score = query.new_empty(senders.shape[0], query.shape[2])
     attention = torch.empty_like(grad_score)
@@ -188,46 +113,9 @@ def _backward(
             grad_key,
             grad_value,
         )
+    if bias is None:
+        grad_score = query.new_empty(0, query.shape[2])
     return grads[0], grads[1], grads[2], grad_score
-
-
-@_backward.register_fake
-def _(
-    grad_output: Tensor,
-    output: Tensor,
-    log_sum_exp: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
-    seed: Tensor | None,
-    scale: float,
-    dropout: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    grad_query, grad_key, grad_value = (_empty_like(tensor) for tensor in (query, key, value))
-    return grad_query, grad_key, grad_value, query.new_empty(senders.shape[0], query.shape[2])
-
-
-def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    *tensors, scale, dropout = inputs
-    ctx.save_for_backward(*output, *tensors)
-    ctx.mark_non_differentiable(output[1])
-    ctx.scale, ctx.dropout, ctx.has_bias = scale, dropout, tensors[-2] is not None
-
-
-def _differentiate(ctx: Any, grad_output: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    *grads, grad_score = _backward(grad_output, *ctx.saved_tensors, ctx.scale, ctx.dropout)
-    no_grads = (None,) * 6
-    return *grads, *no_grads, grad_score if ctx.has_bias else None, None, None, None
-
-
-_forward.register_autograd(_differentiate, setup_context=_save)
 
 
 def _empty_like(tensor: Tensor) -> Tensor:

@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from typing import Literal, TypeAlias
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.attention.cpu_operator import fused_sparse_attention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
+from cellformer.attention.sparse_operator import fused_sparse_attention
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.complexes.neighborhood import Neighborhood
 
@@ -26,7 +27,12 @@ _chosen: ContextVar[Implementation] = ContextVar("attention", default="fused")
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def implementation(device: torch.device | str) -> Implementation:
     """How `attend` computes sparse attention there: by a fused kernel, or in plain PyTorch."""
-    return "reference" if torch.device(device).type != "cpu" else _chosen.get()
+    match torch.device(device).type:
+        case "cpu":
+            return _chosen.get()
+        case "cuda" if find_spec("triton"):
+            return _chosen.get()
+    return "reference"
 
 
 @contextmanager
