@@ -12,6 +12,7 @@ from torch import Tensor
 
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
+from cellformer.attention.dense_sdpa import dense_sdpa_attention
 from cellformer.attention.sparse_operator import fused_sparse_attention
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.complexes.neighborhood import Neighborhood
@@ -78,17 +79,16 @@ def attend(
     if (theta is not None) != isinstance(pattern, DenseBlocks):
         raise ValueError("theta is needed for dense attention and has no place in sparse attention")
     _check_bias(bias, pattern, query.shape[2])
+    fused = implementation(query.device) == "fused"
     with torch.autocast(query.device.type, enabled=False):
         match pattern:
             case Neighborhood():
-                fused = implementation(query.device) == "fused"
                 sparse = fused_sparse_attention if fused else sparse_attention
                 return sparse(query, key, value, pattern, bias=bias, scale=scale, dropout=dropout)
             case DenseBlocks():
                 assert theta is not None
-                return dense_attention(
-                    query, key, value, pattern, theta, scale=scale, dropout=dropout
-                )
+                dense = dense_sdpa_attention if fused and query.is_cuda else dense_attention
+                return dense(query, key, value, pattern, theta, scale=scale, dropout=dropout)
 
 
 def _check_bias(bias: Float[Tensor, "pair head_or_1"] | None, pattern: Pattern, heads: int) -> None:
