@@ -83,5 +83,5 @@ def _fill_slots(
 
     In the backward each cell gets the gradient of its one slot, and zeros, in any order.
     """
-    gathered = rows.index_select(0, cells.flatten()).unflatten(0, cells.shape)
+    gathered = rows.index_select(0, cells.flatten()).view(*cells.shape, *rows.shape[1:])
     return gathered.masked_fill(~filled[:, :, None, None], 0).transpose(1, 2)
