@@ -74,7 +74,7 @@ def write_summary(
         "seed": config.training.seed,
         "seconds": round(seconds, 1),
         "versions": {
-            name: metadata.version(name)
+            name: _version(name)
             for name in ("cellformer", "torch", "lightning", "numpy", "scipy", "rdkit")
         },
         "machine": {
@@ -85,6 +85,14 @@ def write_summary(
     }
     write_json(folder.summary, summary)
     return folder.read_summary()
+
+
+def _version(package: str) -> str | None:
+    """None where a package runs from its source, or is not there because nothing needed it."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def score_outputs(
