@@ -12,7 +12,7 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend
 
 from benchmarks.gpu_common import Part, precision
-from cellformer.attention.dense_blocks import DenseBlocks
+from cellformer.attention.dense_blocks import DenseBlock, DenseBlocks
 from cellformer.attention.dense_pairs import AllPairs, dense_pairs_attention
 from cellformer.attention.dense_reference import dense_attention
 from cellformer.attention.dense_sdpa import dense_sdpa_attention
@@ -62,6 +62,7 @@ def flex_dense(layout: DenseBlocks, theta: Tensor, scale: float) -> Attention:
     from torch.nn.attention.flex_attention import flex_attention
 
     compiled = torch.compile(flex_attention, dynamic=True)
+    with_bias = [_with_bias(theta, block) for block in layout.blocks]
 
     def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         width = value.shape[1]
@@ -70,27 +71,12 @@ def flex_dense(layout: DenseBlocks, theta: Tensor, scale: float) -> Attention:
             functional.pad(rows.transpose(1, 2), (0, padding)) for rows in (query, key, value)
         )
         cells, rows = [], []
-        for block in layout.blocks:
-            weights, has_sender = block.weights, block.has_sender
-
-            def with_bias(
-                score: Tensor,
-                b: Tensor,
-                h: Tensor,
-                i: Tensor,
-                j: Tensor,
-                weights: Tensor = weights,
-                has_sender: Tensor = has_sender,
-            ) -> Tensor:
-                return torch.where(
-                    has_sender[b, j], score + theta[0] * weights[b, i, j], -float("inf")
-                )
-
+        for block, score_mod in zip(layout.blocks, with_bias, strict=True):
             output = compiled(
                 q[block.receivers].transpose(1, 2),
                 k[block.senders].transpose(1, 2),
                 v[block.senders].transpose(1, 2),
-                score_mod=with_bias,
+                score_mod=score_mod,
                 scale=scale,
             )
             rows.append(output.transpose(1, 2).flatten(0, 1)[block.filled, :, :width])
@@ -99,6 +85,15 @@ def flex_dense(layout: DenseBlocks, theta: Tensor, scale: float) -> Attention:
         return result.transpose(1, 2)
 
     return attention
+
+
+def _with_bias(theta: Tensor, block: DenseBlock) -> Callable[..., Tensor]:
+    weights, has_sender = block.weights, block.has_sender
+
+    def with_bias(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return torch.where(has_sender[b, j], score + theta[0] * weights[b, i, j], -float("inf"))
+
+    return with_bias
 
 
 def timed(
@@ -240,7 +235,8 @@ def dense(part: Part, complexes: int, size: int, numbers: str, flex: bool) -> No
             _with_layout, partial(dense_sdpa_attention, backends=efficient), layout
         )
     if flex:
-        forms = {"FlexAttention": lambda: lambda q, k, v, t: flex_dense(layout, t, 0.3)(q, k, v)}
+        compiled = flex_dense(layout, theta, 0.3)  # knows theta already
+        forms = {"FlexAttention": lambda: lambda q, k, v, _: compiled(q, k, v)}
     expected = dense_attention(*leaves, layout, theta, scale=0.3).detach()
 
     def form_of(make: Callable[[], Callable[..., Tensor]]) -> dict[str, Any]:
