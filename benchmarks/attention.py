@@ -74,7 +74,9 @@ def padded(shape: Shape, neighborhood: Neighborhood) -> Attention:
     size = shape.complex_size
     complexes = -(-shape.cells // size)
     missing = complexes * size - shape.cells
-    mask = torch.zeros(complexes, 1, size, size, dtype=torch.bool)
+    mask = torch.zeros(
+        complexes, 1, size, size, dtype=torch.bool, device=neighborhood.senders.device
+    )
     receivers, senders = neighborhood.receivers, neighborhood.senders
     mask[receivers // size, 0, receivers % size, senders % size] = True
 

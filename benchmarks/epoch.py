@@ -29,6 +29,7 @@ from cellformer.model.plan import attention_plan
 from cellformer.model.residence import resident_for
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.materials import Materials, gather
+from cellformer.training.memory import keep_freed_memory
 
 PRESET = PRESETS["zinc"]
 ATTENTIONS: tuple[AttentionName, ...] = ("pairwise-mixed", "pairwise-sparse", "general-sparse")
@@ -156,7 +157,8 @@ def collated(
 
 
 def main() -> None:
-    """ZINC at the preset's size."""
+    """ZINC at the preset's size; freed memory is kept for all, as `cellformer train` does."""
+    keep_freed_memory()
     options = parser(__doc__.splitlines()[0], runs=7).parse_args()
     materials = gather(replace(PRESET.data, source="zinc"))
     config = ModelConfig(PRESET.model, DataShape.of(materials.complexes, 1))

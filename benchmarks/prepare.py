@@ -5,12 +5,9 @@ All run in this one process, on graphs that lie in memory. The sets are read fro
 ``CELLFORMER_DATA`` names: ``zinc/zinc12k_graphs.npz`` and ``gcb/hard_regenerated_seed0_flat.npz``.
 """
 
-import os
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -20,7 +17,7 @@ from toponetx.classes import CellComplex as TopoNetXComplex
 from torch_geometric.data import Data
 from torch_geometric.transforms import AddLaplacianEigenvectorPE, AddRandomWalkPE
 
-from benchmarks.timing import Row, parser, report, rows_of
+from benchmarks.timing import Row, data_folder, parser, report, rows_of
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.neighborhoods import (
     Matrix,
@@ -46,7 +43,7 @@ SIZE = 8  # columns of every encoding
 
 def spread(file: str, count: int) -> list[Graph]:
     """Graphs from the beginning to the end of a set, at equal distances."""
-    graphs = read_npz(Path(os.environ["CELLFORMER_DATA"]) / file).graphs
+    graphs = read_npz(data_folder() / file).graphs
     return [graphs.graph(int(row)) for row in np.linspace(0, len(graphs) - 1, count)]
 
 
@@ -246,8 +243,6 @@ def main() -> None:
     options.add_argument("--graphs", type=int, default=500, help="ZINC graphs that are lifted")
     options.add_argument("--complexes", type=int, default=24, help="GCB complexes encoded")
     chosen = options.parse_args()
-    if "CELLFORMER_DATA" not in os.environ:
-        sys.exit("set CELLFORMER_DATA to the folder with zinc/ and gcb/")
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", category=UserWarning, module="torch_geometric")
     report(

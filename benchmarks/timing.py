@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-PACKAGES = ("cellformer", "torch", "numba", "numpy", "torch-geometric")
+PACKAGES = ("cellformer", "torch", "numba", "numpy", "torch-geometric", "toponetx")
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,12 @@ def report(rows: Sequence[Row], out: Path | None) -> None:
     """Prints a table and writes the file, if one is wanted."""
     described = machine()
     print(", ".join(f"{name} {value}" for name, value in described.items()))
-    print(f"{'case':24} {'peer':32} {'ours':>10} {'peer':>10} {'ratio':>7} {'runs':>5}")
+    case, peer = (max(len(getattr(row, name)) for row in rows) for name in ("case", "peer"))
+    print(f"{'case':{case}} {'peer':{peer}} {'ours':>11} {'peer':>11} {'ratio':>7} {'runs':>5}")
     for row in rows:
         print(
-            f"{row.case:24} {row.peer:32} {1e3 * row.ours_s:7.1f} ms {1e3 * row.peer_s:7.1f} ms "
-            f"{row.ratio:7.1f} {row.runs:5}"
+            f"{row.case:{case}} {row.peer:{peer}} {1e3 * row.ours_s:8.1f} ms "
+            f"{1e3 * row.peer_s:8.1f} ms {row.ratio:7.3g} {row.runs:5}"
         )
     write_figures(rows, out)
 

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+os.environ.setdefault("TRITON_INTERPRET", "1")  # read when Triton is imported, by torch.compile too
+
 import pytest
 import torch
 from jaxtyping import install_import_hook

@@ -4,7 +4,6 @@ import tracemalloc
 
 import cellformer as cf
 from cellformer.complexes.examples import torus_grid
-from cellformer.encodings import walks
 from cellformer.model.patterns import patterns
 
 
@@ -20,8 +19,7 @@ def peak_per_cell(side):
         tracemalloc.stop()
 
 
-def test_building_encoding_and_batching_take_linear_memory(monkeypatch):
-    monkeypatch.setattr(walks, "_BLOCK", 300_000)  # many blocks, as with a million cells
+def test_building_encoding_and_batching_take_linear_memory():
     peak_per_cell(10)  # what is imported and cached at the first use
     small, large = peak_per_cell(30), peak_per_cell(60)
     assert large < 1.1 * small

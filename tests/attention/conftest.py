@@ -3,6 +3,7 @@ import pytest
 import torch
 from scipy import sparse
 
+from cellformer.attention.gpu_operator import sparse_attention_backward_op, sparse_attention_op
 from cellformer.complexes.neighborhood import Neighborhood
 
 
@@ -44,3 +45,14 @@ def random_neighborhood():
 @pytest.fixture(scope="session")
 def dense_matrix():
     return _dense_matrix
+
+
+@pytest.fixture(scope="session")
+def interpreted():
+    """The GPU's operator takes tensors on a CPU, its kernels run by Triton's interpreter."""
+    triton = pytest.importorskip("triton")
+    gpu_sparse = pytest.importorskip("cellformer.attention.gpu_sparse")
+    if not triton.knobs.runtime.interpret:
+        pytest.skip("TRITON_INTERPRET is not 1, so Triton's kernels need a GPU")
+    sparse_attention_op.register_kernel("cpu")(gpu_sparse.forward)
+    sparse_attention_backward_op.register_kernel("cpu")(gpu_sparse.backward)

@@ -11,8 +11,7 @@ from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.operator import attend, attend_arrows, use_attention
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.complexes.neighborhood import Neighborhood
-
-PRECISION = {torch.float32: 1e-5, torch.float64: 1e-10}
+from operators import PRECISION, assert_close, bias_for, results
 
 
 @pytest.fixture
@@ -20,30 +19,6 @@ def threads():
     before = torch.get_num_threads()
     yield torch.set_num_threads
     torch.set_num_threads(before)
-
-
-def results(operator, inputs, neighborhood, bias=None, seed=0, **options):
-    """The output and the gradients of all inputs, for a loss with a different slope everywhere."""
-    torch.manual_seed(seed)
-    output = operator(*inputs, neighborhood, bias=bias, **options)
-    slope = torch.linspace(-1, 1, output.numel(), dtype=output.dtype).cos().view(output.shape)
-    inputs = [*inputs, *([] if bias is None else [bias])]
-    return output, *torch.autograd.grad((output * slope).sum(), inputs)
-
-
-def assert_close(got, expected, relative):
-    """Relative to the largest result: a gradient may be a small difference of large terms."""
-    scale = max(other.abs().max().item() if other.numel() else 0.0 for other in expected)
-    for one, other in zip(got, expected, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=relative * max(scale, 1e-3))
-
-
-def bias_for(neighborhood, columns, dtype):
-    if not columns:
-        return None
-    generator = torch.Generator().manual_seed(5)
-    shape = (len(neighborhood.senders), columns)
-    return torch.randn(shape, generator=generator, dtype=dtype).requires_grad_()
 
 
 @pytest.mark.parametrize("dtype", PRECISION)

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 import torch
@@ -51,6 +52,7 @@ def test_the_reference_can_be_chosen_and_stands_in_on_other_devices(tokens, rand
     inputs, neighborhood = tokens(0, 4, 4), random_neighborhood(0, 4, 4)
     assert implementation("cpu") == "fused"
     assert implementation("meta") == "reference"
+    assert implementation("cuda") == ("fused" if find_spec("triton") else "reference")
     with use_attention("reference"):
         assert implementation("cpu") == "reference"
         chosen = attend(*inputs, neighborhood, scale=0.3)

@@ -47,7 +47,7 @@ def test_the_first_layer_is_the_softmax_of_the_layer_s_own_projections(make_mode
     matrix = torch.from_numpy(model.plan.diagram.block_matrix(cells).toarray()).float()
     expected = np.zeros((4, len(tokens), len(tokens)))
     for head in range(4):
-        scores = query[:, head::4] @ key[:, head::4].T * layer.attention.scale * matrix
+        scores = query[:, head::4] @ key[:, head::4].T * layer.options.scale * matrix
         scores = scores.masked_fill(matrix == 0, -torch.inf)
         expected[head] = scores.softmax(1).nan_to_num().numpy()
     starts = np.concatenate([[0], np.cumsum(cells.num_cells)])

@@ -103,7 +103,7 @@ def test_the_general_layer_attends_through_its_explicit_block_matrix(plan, cliqu
     same = owner[:, None] == owner
     received = explicit_attention(layer.theta, query, key, value, matrix, same)
     expected = layer.feedforward(tokens + layer.output(received))
-    got = layer(tokens, batch.num_cells, *patterns(batch, plan, False))
+    got = layer(tokens, *patterns(batch, plan, False), cells)
     torch.testing.assert_close(got, expected)
 
 

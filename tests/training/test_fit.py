@@ -201,6 +201,11 @@ def test_data_without_a_validation_part_are_refused(tiny, tmp_path):
     assert not RunFolder(tmp_path / "run").config.exists()
 
 
+def _heed_ctrl_c():
+    """A process that a shell started in the background ignores it, and so would its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_leaves_a_run_that_resumes_to_the_same_end(number, tiny, tmp_path):
     config = with_training(tiny, epochs=40)
@@ -210,7 +215,9 @@ def test_a_signal_leaves_a_run_that_resumes_to_the_same_end(number, tiny, tmp_pa
                str(folder), "--config", str(tmp_path / "config.json")]  # fmt: skip
     # The bits of a sum depend on the number of threads, and these tests use one.
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=_heed_ctrl_c
+    )
     deadline = time.monotonic() + 120
     while not (folder / "resume.ckpt").exists() and process.poll() is None:
         assert time.monotonic() < deadline

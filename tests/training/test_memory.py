@@ -39,4 +39,4 @@ def page_faults(how):
     sys.platform != "linux" or not keep_freed_memory(), reason="not the GNU C library"
 )
 def test_memory_that_was_freed_is_used_again_without_asking_the_system():
-    assert page_faults("keep") < 1000 < page_faults("let go")
+    assert 4 * page_faults("keep") < page_faults("let go")

@@ -74,8 +74,8 @@ def operands(
         biases,
         [tensor for arrow in arrows for tensor in _indices(arrow.pattern, backward)],
         seed,
-        list(itertools.chain.from_iterable(_plan(arrows))),
-        list(itertools.chain.from_iterable(outputs)),
+        [number for step in _plan(arrows) for number in step],
+        [number for shape in outputs for number in (shape.rows, shape.columns)],
         scale,
         dropout,
     )
@@ -272,7 +272,10 @@ def _results(matrices: list[Tensor], plan: list[int], shapes: list[int]) -> list
         filled = sum(s.value_width * s.heads for s in steps if s.output == number)
         make = matrices[0].new_empty if filled == columns else matrices[0].new_zeros
         outputs.append(make(rows, columns))
-    return outputs + [matrices[s.query].new_empty(len(matrices[s.query]), s.heads) for s in steps]
+    # Not len(), which would fix a size that torch.compile leaves open.
+    return outputs + [
+        matrices[s.query].new_empty(matrices[s.query].shape[0], s.heads) for s in steps
+    ]
 
 
 @torch.library.custom_op("cellformer::attention_backward", mutates_args=(), device_types="cpu")

@@ -1,8 +1,11 @@
 """The one door to attention: it picks the implementation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
+from importlib.util import find_spec
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import torch
@@ -13,6 +16,8 @@ from cellformer.attention.arrows import ArrowAttention, Columns, Pattern, Shape
 from cellformer.attention.cpu_operator import fused_attention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.dense_reference import dense_attention
+from cellformer.attention.dense_sdpa import dense_sdpa_attention
+from cellformer.attention.gpu_operator import fused_sparse_attention
 from cellformer.attention.heads import merge_heads, split_heads
 from cellformer.attention.recording import recording
 from cellformer.attention.sparse_reference import sparse_attention
@@ -26,13 +31,18 @@ _chosen: ContextVar[Implementation] = ContextVar("attention", default="fused")
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def implementation(device: torch.device | str) -> Implementation:
-    """How attention is computed there: by a fused kernel, or in plain PyTorch."""
-    return "reference" if torch.device(device).type != "cpu" else _chosen.get()
+    """How attention is computed there: by fused kernels, or in plain PyTorch."""
+    match torch.device(device).type:
+        case "cpu":
+            return _chosen.get()
+        case "cuda" if find_spec("triton"):
+            return _chosen.get()
+    return "reference"
 
 
 @contextmanager
 def use_attention(which: Implementation) -> Iterator[None]:
-    """Within this context, attention uses the reference, or (by default) a fused kernel if any.
+    """Within this context, attention uses the reference, or (by default) fused kernels if any.
 
     What torch.compile has compiled keeps the choice that it found.
     """
@@ -99,26 +109,37 @@ def attend_arrows(
     """
     for arrow in arrows:
         _check(arrow, matrices)
-    with torch.autocast(matrices[0].device.type, enabled=False):
+    device = matrices[0].device
+    fused = implementation(device) == "fused"
+    with torch.autocast(device.type, enabled=False):
         if (record := recording()) is not None:
             record += [_weights(matrices, arrow, scale) for arrow in arrows]
-        if implementation(matrices[0].device) == "fused":
+        if fused and device.type == "cpu":
             return fused_attention(matrices, arrows, outputs, scale=scale, dropout=dropout)
-        return _one_by_one(matrices, arrows, outputs, scale, dropout)
+        sparse = fused_sparse_attention if fused else sparse_attention
+        dense = dense_sdpa_attention if fused else dense_attention
+        return _one_by_one(
+            matrices,
+            arrows,
+            outputs,
+            partial(sparse, scale=scale, dropout=dropout),
+            partial(dense, scale=scale, dropout=dropout),
+        )
 
 
 def _one_by_one(
     matrices: Sequence[Float[Tensor, "_ _"]],
     arrows: Sequence[ArrowAttention],
     outputs: Sequence[Shape],
-    scale: float,
-    dropout: float,
+    sparse: Callable[..., Tensor],
+    dense: Callable[..., Tensor],
 ) -> list[Float[Tensor, "_ _"]]:
-    """In plain PyTorch."""
+    """Each arrow by a function for its pattern."""
+    columns = _columns(matrices, arrows)
     parts: list[dict[int, Tensor]] = [{} for _ in outputs]
     for arrow in arrows:
         query, key, value = (
-            _heads_of(matrices, at, width, arrow.heads)
+            split_heads(columns[at][:, : width * arrow.heads], arrow.heads)
             for at, width in (
                 (arrow.query, arrow.head_width),
                 (arrow.key, arrow.head_width),
@@ -127,37 +148,45 @@ def _one_by_one(
         )
         match arrow.pattern:
             case Neighborhood() as pattern:
-                received = sparse_attention(
-                    query, key, value, pattern, bias=arrow.bias, scale=scale, dropout=dropout
-                )
+                received = sparse(query, key, value, pattern, bias=arrow.bias)
             case DenseBlocks() as pattern:
-                assert arrow.theta is not None
-                received = dense_attention(
-                    query, key, value, pattern, arrow.theta, scale=scale, dropout=dropout
-                )
+                received = dense(query, key, value, pattern, arrow.theta)
         parts[arrow.output.matrix][arrow.output.start] = merge_heads(received)
     return [
-        _side_by_side(columns, shape, matrices[0])
-        for columns, shape in zip(parts, outputs, strict=True)
+        _side_by_side(filled, shape, matrices[0])
+        for filled, shape in zip(parts, outputs, strict=True)
     ]
-
-
-def _heads_of(
-    matrices: Sequence[Float[Tensor, "_ _"]], at: Columns, width: int, heads: int
-) -> Float[Tensor, "cell head_width head"]:
-    return split_heads(matrices[at.matrix][:, at.start : at.start + width * heads], heads)
 
 
 def _weights(
     matrices: Sequence[Float[Tensor, "_ _"]], arrow: ArrowAttention, scale: float
 ) -> AttentionWeights:
     """The weights of an arrow, for those who want to look at them."""
+    columns = _columns(matrices, [arrow])
     query, key = (
-        _heads_of(matrices, at, arrow.head_width, arrow.heads) for at in (arrow.query, arrow.key)
+        split_heads(columns[at][:, : arrow.head_width * arrow.heads], arrow.heads)
+        for at in (arrow.query, arrow.key)
     )
     return attention_weights(
         query, key, arrow.pattern, theta=arrow.theta, bias=arrow.bias, scale=scale
     )
+
+
+def _columns(
+    matrices: Sequence[Float[Tensor, "_ _"]], arrows: Sequence[ArrowAttention]
+) -> dict[Columns, Float[Tensor, "_ _"]]:
+    """The columns from each place where an arrow starts to read to the next such place.
+
+    A matrix is split once, so that its gradient is put together once, not added up from slices.
+    """
+    columns = {}
+    read = {at for arrow in arrows for at in (arrow.query, arrow.key, arrow.value)}
+    for number, matrix in enumerate(matrices):
+        starts = sorted({0} | {at.start for at in read if at.matrix == number})
+        sizes = [end - start for start, end in pairwise([*starts, matrix.shape[1]])]
+        for start, part in zip(starts, matrix.split_with_sizes(sizes, dim=1), strict=True):
+            columns[Columns(number, start)] = part
+    return columns
 
 
 def _side_by_side(

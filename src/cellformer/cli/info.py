@@ -12,6 +12,7 @@ from cellformer.cli.parsing import Parser
 PACKAGES = (
     "cellformer",
     "torch",
+    "triton",
     "lightning",
     "numpy",
     "scipy",

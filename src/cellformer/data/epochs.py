@@ -83,7 +83,7 @@ class EpochBatches(Sampler[list[int]]):
             return order
         per_batch = self.batch_size
         if self.batch_cells is not None and count:
-            per_batch = min(per_batch, max(1, int(self.batch_cells / self.cells.mean())))
+            per_batch = min(per_batch, max(1, int(self.batch_cells / max(1.0, self.cells.mean()))))
         pool = np.arange(count) // (POOL * per_batch)
         return order[np.lexsort((self.cells[order], pool))]
 

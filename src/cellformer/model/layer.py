@@ -147,13 +147,14 @@ class PairwiseLayer(nn.Module):
         self,
         cells: Sequence[Float[Tensor, "_ width"]],
         patterns: Sequence[Pattern | None],
-        wanted: Sequence[int] | None = None,
+        vertices_only: bool = False,
     ) -> list[Float[Tensor, "_ width"]]:
         """The cells of each rank after the layer; ``patterns`` belong to the arrows.
 
-        Ranks that are not ``wanted`` stay as they are; by default all are.
+        With ``vertices_only``, as for the last layer before a readout of vertices, the other
+        ranks stay as they are.
         """
-        wanted = [rank for rank in range(len(cells)) if wanted is None or rank in wanted]
+        wanted = range(1 if vertices_only else len(cells))
         present = [
             number
             for number, (arrow, pattern) in enumerate(
@@ -237,14 +238,19 @@ class GeneralLayer(nn.Module):
         self.feedforward = feedforward
 
     def forward(
-        self, tokens: Float[Tensor, "cell width"], counts: Sequence[int], pattern: Pattern
+        self,
+        tokens: Float[Tensor, "cell width"],
+        pattern: Pattern,
+        ranks: Sequence[Float[Tensor, "_ _"]],
     ) -> Float[Tensor, "cell width"]:
-        """The cells of all ranks after the layer, rank after rank, ``counts`` of each rank."""
+        """The cells of all ranks after the layer, rank after rank.
+
+        ``ranks`` has a matrix with as many rows as there are cells, for each rank. (Not the numbers
+        themselves: torch.compile would make a graph for each of them.)
+        """
         normed = self.norm(tokens)
-        values = [
-            project(rows)
-            for project, rows in zip(self.values, normed.split(list(counts)), strict=False)
-        ]
+        own = normed.split([len(rows) for rows in ranks])
+        values = [project(rows) for project, rows in zip(self.values, own, strict=False)]
         width = self.options.width
         arrow = self.options.arrow(
             Columns(0, 0), Columns(0, width), Columns(1, 0), Columns(0, 0), pattern, self.theta

@@ -65,7 +65,7 @@ class CellularTransformer(nn.Module):
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
     ) -> Float[Tensor, "row output"]:
         """`forward` after the embedding: the prediction for these first hidden vectors."""
-        cells = self._through_layers(cells, batch, self.readout.ranks(batch))
+        cells = self._through_layers(cells, batch, vertices_only=not self.readout.all_ranks)
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
         prediction: Tensor = self.readout(normed, batch)
         return prediction
@@ -75,7 +75,7 @@ class CellularTransformer(nn.Module):
 
         Raises ValueError as `forward` does.
         """
-        return self._through_layers(self._embedding_of(batch), batch, range(batch.dim + 1))
+        return self._through_layers(self._embedding_of(batch), batch)
 
     def _embedding_of(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
         _check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
@@ -86,22 +86,22 @@ class CellularTransformer(nn.Module):
         self,
         cells: Sequence[Float[Tensor, "_ width"]],
         batch: CellBatch,
-        wanted: Sequence[int],
+        vertices_only: bool = False,
     ) -> list[Float[Tensor, "_ width"]]:
-        """Ranks that are not wanted may be left as they were before the last layer."""
+        """With ``vertices_only``, other ranks may be left as they were before the last layer."""
         binary = self.config.architecture.neighbor_weights == "binary"
         pattern_of_arrow = patterns(batch, self.plan, binary)
         match self.plan:
             case Pairwise():
                 for number, layer in enumerate(self.layers, start=1):
                     last = number == len(self.layers)
-                    cells = layer(cells, pattern_of_arrow, wanted if last else None)
+                    cells = layer(cells, pattern_of_arrow, vertices_only and last)
                 return list(cells)
             case General():
-                tokens, counts = torch.cat(list(cells)), [len(rows) for rows in cells]
+                tokens = torch.cat(list(cells))
                 for layer in self.layers:
-                    tokens = layer(tokens, counts, *pattern_of_arrow)
-                return list(torch.split(tokens, counts))
+                    tokens = layer(tokens, *pattern_of_arrow, cells)
+                return list(torch.split(tokens, [len(rows) for rows in cells]))
 
 
 def _ranks_read(config: ModelConfig, num_ranks: int) -> range:

@@ -33,7 +33,9 @@ class StepMemory:
 def step_memory(
     batch: CellBatch, architecture: ArchitectureConfig, plan: AttentionPlan, outputs: int = 1
 ) -> StepMemory:
-    """Runs a forward of one layer and one of two on a batch, and counts; layers are all alike.
+    """Runs a forward of two layers and one of three on a batch, and counts.
+
+    All layers but the last are alike.
 
     For sparse attention the bytes per cell hold for batches of any size of complexes with as many
     neighbors per cell; for dense attention, for complexes of the same size.
@@ -45,8 +47,8 @@ def step_memory(
         return _measured(CellularTransformer(config, plan), batch)
 
     with torch.random.fork_rng(devices=[]):
-        shallow, deeper = measured(min(architecture.layers, 1)), measured(2)
-    more = max(architecture.layers - 1, 0)
+        shallow, deeper = measured(min(architecture.layers, 2)), measured(3)
+    more = max(architecture.layers - 2, 0)
     parameters, held = (
         few + more * (many - few) for few, many in zip(shallow, deeper, strict=True)
     )

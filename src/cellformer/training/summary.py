@@ -77,7 +77,7 @@ def write_summary(
         "seed": config.training.seed,
         "seconds": round(seconds, 1),
         "versions": {
-            name: metadata.version(name)
+            name: _version(name)
             for name in ("cellformer", "torch", "lightning", "numpy", "scipy", "rdkit")
         },
         "machine": {
@@ -97,6 +97,14 @@ def residuals_of(run: TrainedRun, materials: Materials, part: str) -> Residuals:
     targets = materials.complexes.targets_of(chosen)
     name = f"the {part} part of {materials.name}"
     return Residuals.of(run.recipe.task, outputs, targets, name)
+
+
+def _version(package: str) -> str | None:
+    """None where a package runs from its source, or is not there because nothing needed it."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def score_outputs(
