@@ -65,7 +65,8 @@ class CellularTransformer(nn.Module):
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
     ) -> Float[Tensor, "row output"]:
         """`forward` after the embedding: the prediction for these first hidden vectors."""
-        cells = self._through_layers(cells, batch, vertices_only=not self.readout.all_ranks)
+        vertices_only = tuple(self.readout.ranks(batch)) == (0,)
+        cells = self._through_layers(cells, batch, vertices_only)
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
         prediction: Tensor = self.readout(normed, batch)
         return prediction
