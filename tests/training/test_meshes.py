@@ -33,7 +33,8 @@ def test_sixty_pieces_of_three_meshes_are_told_apart(real_data, tmp_path):
     run = replace(run, model=replace(run.model, readout_cells="all", pooling="mean"))
     summary = train(run, tmp_path / "run")
     assert summary["complexes"] == {"train": 30, "val": 12, "test": 18}
-    assert summary["scores"]["best"]["test"]["accuracy"] > 0.9
+    # Twelve validation meshes tell epochs apart badly, so the last one is judged.
+    assert summary["scores"]["last"]["test"]["accuracy"] > 0.9
 
 
 @pytest.fixture
@@ -76,13 +77,14 @@ def test_cells_of_one_mesh_are_classified(word, rank, hilly, tmp_path):
     cells = mesh.num_cells[rank]
     assert summary["labeled"] == {"kind": cells}
     assert set(summary["scores"]["best"]) == {"val", "test"}
-    told = predict(tmp_path / "run", str(hilly))
+    # So few validation cells tell epochs apart badly: the last one is judged.
+    told = predict(tmp_path / "run", str(hilly), weights="last")
     assert told["row"].tolist() == [0] * cells
     assert told["cell"].tolist() == list(range(cells))
     assert set(told["prediction"]) <= {"steep", "flat"}
     right = (told["prediction"].to_numpy() == kind).mean()
     assert right > 0.65
-    scores = evaluate(tmp_path / "run", str(hilly))["scores"]
+    scores = evaluate(tmp_path / "run", str(hilly), weights="last")["scores"]
     assert scores["accuracy"] == pytest.approx(right, abs=1e-6)
 
 
