@@ -231,7 +231,7 @@ def test_lift_estimates_what_a_set_will_take(tmp_path, capsys):
     assert main(["lift", "--estimate", path]) == 0
     told = capsys.readouterr().out
     assert "24 rows; counted on all of them" in told
-    assert "lifting: InducedCycles" in told
+    assert "InducedCycles(max_length=8" in told
     assert "for 24 complexes with general-sparse, 4 layers of width 64" in told
     arguments = ["--preset", "zinc", "--attention", "general-dense", "--batch_size", "7"]
     assert main(["lift", path, "--estimate", *arguments]) == 0
