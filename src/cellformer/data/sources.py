@@ -12,7 +12,6 @@ from cellformer.data.named import open_named, posing
 from cellformer.data.named_sets import NAMED_SETS
 from cellformer.data.nci import open_nci
 from cellformer.data.npz import read_npz
-from cellformer.data.pyg_sets import read_pyg_file
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
 from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
 from cellformer.data.readers.ogb_folder import is_ogb_folder, read_ogb
@@ -92,6 +91,8 @@ def _open(
     if word.endswith((".csv", ".csv.gz")):
         return molecules(read_table(word), targets, smiles_column, kind, metric, task)
     if word.endswith(".pt"):
+        from cellformer.data.pyg_sets import read_pyg_file  # torch is slow to import
+
         _refuse_options(word, target=targets, smiles_column=smiles_column)
         return posing(read_pyg_file(path, kind), metric, task)
     if path.is_dir() and is_mesh_folder(path):
