@@ -100,6 +100,8 @@ def _open(
             return posing(read_gcb(path, path.stem), metric, task)
         return read_npz(word, targets, kind, metric, task)
     if word.endswith(".pt"):
+        from cellformer.data.pyg_sets import read_pyg_file  # torch is slow to import
+
         _refuse_options(word, target=targets, smiles_column=smiles_column)
         from cellformer.data.pyg_sets import read_pyg_file  # imports torch
 
