@@ -103,8 +103,6 @@ def _open(
         from cellformer.data.pyg_sets import read_pyg_file  # torch is slow to import
 
         _refuse_options(word, target=targets, smiles_column=smiles_column)
-        from cellformer.data.pyg_sets import read_pyg_file  # imports torch
-
         return posing(read_pyg_file(path, kind), metric, task)
     if path.is_dir() and is_mesh_folder(path):
         _refuse_options(word, smiles_column=smiles_column)
