@@ -9,6 +9,7 @@ import pytest
 
 from cellformer.cli.main import main
 from cellformer.cli.parsing import suggestion
+from faulty_server import Server, serving
 from tiny import write_molecules
 
 FAST = ["--model.width", "16", "--model.layers", "1", "--model.heads", "2", "--training.epochs",
@@ -36,7 +37,9 @@ def test_help_does_not_import_torch():
     assert "--model.width" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["train", "evaluate", "predict", "lift", "encode", "info"])
+@pytest.mark.parametrize(
+    "command", ["fetch", "train", "evaluate", "predict", "lift", "encode", "info"]
+)
 def test_every_option_of_every_command_is_explained(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
@@ -216,6 +219,39 @@ def test_encode_writes_one_row_per_cell(tmp_path):
     assert table["vertices"].tolist()[-1] == "0 1 2"
     assert list(table.columns[3:]) == ["RWPe_0", "RWPe_1", "RWPe_2", "BSPe_0", "BSPe_1"]
     assert np.isfinite(table.iloc[:, 3:]).all(axis=None)
+
+
+def test_fetch_lists_and_describes_the_sets_and_refuses_others(capsys, monkeypatch):
+    monkeypatch.delenv("CELLFORMER_DATA", raising=False)
+    assert main(["fetch"]) == 0
+    listed = capsys.readouterr().out
+    assert "zinc " in listed
+    assert "molhiv" in listed
+    assert main(["fetch", "molhiv", "--card"]) == 0
+    assert "hiv.zip" in capsys.readouterr().out
+    assert main(["fetch", "molhvi"]) == 1
+    assert "did you mean 'molhiv'" in capsys.readouterr().err
+
+
+def test_fetch_downloads_into_a_folder_that_training_uses(tmp_path, monkeypatch, capsys):
+    rows = ["CCO,-1.5", "CC,2", "CCC,2.5", "CO,-5", "CCCC,2.1", "C,2", "CN,-4"] * 91 + ["CF,-1"] * 5
+    table = "smiles,expt\n" + "\n".join(rows) + "\n"
+    with serving(Server(table.encode(), ["truncate"])) as url:
+        arguments = ["fetch", "freesolv", "--folder", str(tmp_path / "data"), "--mirror", url]
+        assert main(arguments) == 0
+    assert "license" in capsys.readouterr().out
+    monkeypatch.setenv("CELLFORMER_DATA", str(tmp_path / "data"))
+    assert main(["train", "freesolv", "-o", str(tmp_path / "run"), *FAST]) == 0
+    assert "test rmse" in capsys.readouterr().out
+
+
+def test_a_set_that_is_not_here_ends_with_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("CELLFORMER_DATA", raising=False)
+    assert main(["train", "zinc", "-o", str(tmp_path / "run"), *FAST]) == 1
+    assert "Run: cellformer fetch zinc" in capsys.readouterr().err
+    with serving(Server(b"x", ["404"] * 9)) as url:
+        assert main(["fetch", "zinc", "--mirror", url]) == 1
+    assert "answered 404" in capsys.readouterr().err
 
 
 def test_info_tells_versions(capsys):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cellformer.complexes import examples
 from cellformer.complexes.cell_complex import NO_SIGN, CellComplex
 from cellformer.complexes.ragged import RaggedComplexes, RaggedRank, ranges
+from cellformer.complexes.store import open_ragged, save_ragged
 from strategies import NAMED, assert_same_complex, complexes
 
 collections = st.lists(complexes(max_vertices=6, features=True, encoding=2), min_size=1, max_size=5)
@@ -228,3 +229,22 @@ def test_memory_mapped_arrays_are_only_read(tmp_path):
         for name in RaggedRank.ARRAYS:
             assert not isinstance(getattr(rank, name), np.memmap)
             assert getattr(rank, name).flags.writeable
+
+
+def test_targets_of_cells_follow_their_complexes(tmp_path):
+    listed = [examples.triangle(), examples.path(4), examples.house()]
+    ragged = RaggedComplexes.from_complexes(listed)
+    edges = ragged.ranks[1].offsets
+    targets = np.arange(edges[-1], dtype=np.float32)[:, None]
+    ragged = replace(ragged, targets=targets, target_rank=1)
+    chosen = ragged.take([2, 0])
+    expected = np.concatenate([targets[edges[2] : edges[3]], targets[edges[0] : edges[1]]])
+    np.testing.assert_array_equal(chosen.targets, expected)
+    np.testing.assert_array_equal(ragged.targets_of(np.array([2, 0])), expected)
+    joined = RaggedComplexes.concatenate([ragged.take([0, 1]), ragged.take([2])])
+    np.testing.assert_array_equal(joined.targets, targets)
+    save_ragged(ragged, tmp_path / "store")
+    opened, _ = open_ragged(tmp_path / "store")
+    np.testing.assert_array_equal(opened.take([2, 0]).targets, expected)
+    with pytest.raises(ValueError, match="targets of other cells"):
+        RaggedComplexes.concatenate([ragged, replace(ragged, target_rank=0)])

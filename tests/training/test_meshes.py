@@ -72,7 +72,7 @@ def test_cells_of_one_mesh_are_classified(word, rank, hilly, tmp_path):
     assert opened.task.rank == rank
     assert [opened.task.labels[int(number)] for number in opened.targets[:, 0]] == kind.tolist()
 
-    run = config(hilly, 70, fractions=(0.6, 0.2, 0.2), metric="accuracy")
+    run = config(hilly, 120, fractions=(0.6, 0.2, 0.2), metric="accuracy")
     summary = train(run, tmp_path / "run")
     cells = mesh.num_cells[rank]
     assert summary["labeled"] == {"kind": cells}

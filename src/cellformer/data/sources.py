@@ -100,9 +100,9 @@ def _open(
             return posing(read_gcb(path, path.stem), metric, task)
         return read_npz(word, targets, kind, metric, task)
     if word.endswith(".pt"):
-        _refuse_options(word, target=targets, smiles_column=smiles_column)
-        from cellformer.data.pyg_sets import read_pyg_file  # imports torch
+        from cellformer.data.pyg_sets import read_pyg_file  # torch is slow to import
 
+        _refuse_options(word, target=targets, smiles_column=smiles_column)
         return posing(read_pyg_file(path, kind), metric, task)
     if path.is_dir() and is_mesh_folder(path):
         _refuse_options(word, smiles_column=smiles_column)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 Place = Path | zipfile.Path
@@ -45,6 +44,8 @@ def read_rows(place: Place) -> NDArray[np.float64]:
 
     Raises ValueError, naming the file, if they are ragged or no numbers.
     """
+    import pandas as pd  # slow to import
+
     content = read_bytes(place)
     if not content.strip():
         return np.zeros((0, 0))
