@@ -17,7 +17,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.timing import Row, data_folder, medians, parser, report
 from cellformer.complexes.batch import CellBatch
-from cellformer.data.loader import ComplexDataset
 from cellformer.experiments.presets import PRESETS
 from cellformer.model.patterns import patterns
 from cellformer.training.materials import Materials, gather
@@ -91,7 +90,7 @@ def measured(case: str, preset: str, file: str, runs: int, profile: bool) -> lis
     binary = config.model.neighbor_weights == "binary"
 
     def make_batch() -> CellBatch:
-        batch = ComplexDataset(materials.complexes, chosen).__getitems__(range(len(chosen)))
+        batch = CellBatch.from_ragged(materials.complexes.take(chosen))
         patterns(batch, recipe.plan, binary)
         return batch
 
