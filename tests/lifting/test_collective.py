@@ -11,6 +11,7 @@ from cellformer.lifting.cliques import Cliques
 from cellformer.lifting.cycle_basis import CycleBasis
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.lifting.lift import CollectiveLifting, LiftingLimitError
+from cellformer.lifting.own_cells import OwnCells
 from cellformer.lifting.rings import Rings
 from cellformer.lifting.skeleton import Skeleton
 from strategies import graphs
@@ -23,6 +24,7 @@ LIFTINGS = [
     InducedCycles(max_cells=2, over_limit="truncate"),
     Rings(),
     Rings(max_size=4),
+    OwnCells(InducedCycles()),
 ]
 
 
@@ -58,3 +60,7 @@ def test_the_first_graph_over_a_limit_is_named(from_networkx):
 
 def test_a_lifting_without_a_collective_form_is_not_taken_for_one():
     assert not isinstance(Cliques(), CollectiveLifting)
+    nothing = FlatGraphs.from_graphs([], "none").ragged()
+    for other in (None, Cliques()):
+        with pytest.raises(TypeError, match="does not take many graphs"):
+            OwnCells(other).many(nothing)

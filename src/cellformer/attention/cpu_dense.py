@@ -163,8 +163,9 @@ def dense_backward(
         receivers = _cells(squares.receivers, squares.receiver_offsets, number)
         row = len(senders) * heads
         grad_theta[number * heads : (number + 1) * heads] = 0
-        at_once = max(room // row, 1) if row else len(receivers)
-        for start in range(0, len(receivers), max(at_once, 1)):
+        at_once = max(room // max(row, 1), 1)
+        # Without receivers one empty block, which sets the senders' gradients to zero.
+        for start in range(0, max(len(receivers), 1), at_once):
             block = receivers[start : start + at_once]
             for place in range(len(block)):
                 _slopes(
@@ -185,16 +186,6 @@ def dense_backward(
                 sums_of_rows(
                     grad_value, sender, grad_output, block, shares, first, row,
                     sizes.value_width, heads, zero, lanes, start > 0,
-                )  # fmt: skip
-        if not len(receivers):
-            for sender in senders:
-                nobody = receivers
-                weighted_sum(
-                    grad_key, sender, query, nobody, slopes, 0, sizes.head_width, heads, zero, lanes
-                )
-                weighted_sum(
-                    grad_value, sender, grad_output, nobody, shares, 0, sizes.value_width, heads,
-                    zero, lanes,
                 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ products. Not differentiable twice.
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,13 +22,11 @@ from cellformer.attention.cpu_backward import (
 )
 from cellformer.attention.cpu_dense import Squares, dense_backward, dense_forward
 from cellformer.attention.cpu_forward import attention_forward
+from cellformer.attention.cpu_plan import INDICES, Step, indices_of, plan_of, steps_of
 from cellformer.attention.cpu_rows import Dropout, Pairs, Rows, Sizes, TransposedPairs
-from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.complexes import transposed as transposition
-from cellformer.complexes.neighborhood import Neighborhood
 
 MOST_LANES = 8  # 16 were no faster with AVX-512; 8 numbers of float32 fill a register of AVX2
-INDICES = 9  # tensors that describe a pattern
 
 
 def fused_attention(
@@ -72,76 +70,13 @@ def operands(
         [matrix.to(precise) for matrix in matrices],
         thetas,
         biases,
-        [tensor for arrow in arrows for tensor in _indices(arrow.pattern, backward)],
+        [tensor for arrow in arrows for tensor in indices_of(arrow.pattern, backward)],
         seed,
-        [number for step in _plan(arrows) for number in step],
+        [number for step in plan_of(arrows) for number in step],
         [number for shape in outputs for number in (shape.rows, shape.columns)],
         scale,
         dropout,
     )
-
-
-class _Step(NamedTuple):
-    """An arrow in numbers; ``theta`` and ``bias`` number the tensors, -1 for none."""
-
-    dense: int
-    query: int
-    query_start: int
-    key: int
-    key_start: int
-    value: int
-    value_start: int
-    output: int
-    output_start: int
-    head_width: int
-    value_width: int
-    heads: int
-    theta: int
-    bias: int
-
-
-def _plan(arrows: Sequence[ArrowAttention]) -> list[_Step]:
-    thetas, biases = itertools.count(), itertools.count()
-    return [
-        _Step(
-            int(isinstance(arrow.pattern, DenseBlocks)),
-            *arrow.query,
-            *arrow.key,
-            *arrow.value,
-            *arrow.output,
-            arrow.head_width,
-            arrow.value_width,
-            arrow.heads,
-            -1 if arrow.theta is None else next(thetas),
-            -1 if arrow.bias is None else next(biases),
-        )
-        for arrow in arrows
-    ]
-
-
-def _indices(pattern: Neighborhood | DenseBlocks, backward: bool) -> list[Tensor]:
-    """`INDICES` tensors; empty ones where there is nothing to tell."""
-    match pattern:
-        case DenseBlocks():
-            neighborhood = pattern.neighborhood
-            return [
-                pattern.receivers.order,
-                pattern.receivers.offsets,
-                pattern.senders.order,
-                pattern.senders.offsets,
-                pattern.senders.places,
-                pattern.work,
-                neighborhood.offsets,
-                neighborhood.senders,
-                neighborhood.weights,
-            ]
-        case Neighborhood():
-            given = [pattern.offsets, pattern.senders, pattern.weights]
-            # While compiling, the backward transposes: cached properties cannot be traced.
-            if backward and not torch.compiler.is_compiling():
-                transposed = pattern.transposed
-                given += [transposed.offsets, transposed.receivers, transposed.pairs]
-            return given + [pattern.offsets.new_empty(0)] * (INDICES - len(given))
 
 
 class _Call:
@@ -158,14 +93,13 @@ class _Call:
         scale: float,
         dropout: float,
     ):
-        length = len(_Step._fields)
-        self.steps = [_Step(*plan[i : i + length]) for i in range(0, len(plan), length)]
+        self.steps = steps_of(plan)
         self.matrices = [_with_adjacent_columns(matrix) for matrix in matrices]
         self.thetas, self.biases, self.indices = thetas, biases, indices
         self.seed = None if seed is None else int(seed)
         self.scale, self.dropout = scale, dropout
 
-    def inputs(self, step: _Step) -> tuple[Rows, Rows, Rows]:
+    def inputs(self, step: Step) -> tuple[Rows, Rows, Rows]:
         """Query, key and value."""
         return (
             _rows(self.matrices[step.query], step.query_start),
@@ -265,8 +199,7 @@ def _(
 
 def _results(matrices: list[Tensor], plan: list[int], shapes: list[int]) -> list[Tensor]:
     """Empty outputs, zero where not all columns will be filled, and room for the logarithms."""
-    length = len(_Step._fields)
-    steps = [_Step(*plan[i : i + length]) for i in range(0, len(plan), length)]
+    steps = steps_of(plan)
     outputs = []
     for number, (rows, columns) in enumerate(zip(shapes[::2], shapes[1::2], strict=True)):
         filled = sum(s.value_width * s.heads for s in steps if s.output == number)
@@ -357,8 +290,7 @@ def _gradients(
     matrices: list[Tensor], thetas: list[Tensor], biases: list[Tensor], plan: list[int]
 ) -> list[Tensor]:
     """Empty gradients, zero where not all columns were read."""
-    length = len(_Step._fields)
-    steps = [_Step(*plan[i : i + length]) for i in range(0, len(plan), length)]
+    steps = steps_of(plan)
     read = [0] * len(matrices)
     for step in steps:
         read[step.query] += step.head_width * step.heads

@@ -99,6 +99,8 @@ def _together(
                 valid.append(graphs.graph(index))
             except ValueError as error:
                 failures.append(Failure(start + index, str(error), over_limit=False))
+        if any(graph.cells is not None for graph in valid):
+            raise ValueError("cells that graphs bring themselves do not lie in flat arrays")
         ragged = FlatGraphs.from_graphs(valid, "graphs").ragged()
     if not len(ragged):
         return None, failures

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.lifting.lift import Lifting
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.ragged_graphs import RaggedGraphs
+from cellformer.lifting.lift import CollectiveLifting, Lifting
 
 
 @dataclass(frozen=True)
@@ -24,3 +26,9 @@ class OwnCells:
         if self.otherwise is None:
             raise ValueError(f"graph {graph.name!r} has no cells of its own; choose a lifting")
         return self.otherwise(graph)
+
+    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
+        """What the other lifting makes of mere graphs; raises TypeError if it takes only one."""
+        if not isinstance(self.otherwise, CollectiveLifting):
+            raise TypeError(f"{self.otherwise!r} does not take many graphs at once")
+        return self.otherwise.many(graphs)
