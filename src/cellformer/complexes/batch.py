@@ -12,10 +12,10 @@ from jaxtyping import Float, Float32, Int8, Int32, Int64
 from scipy import sparse
 from torch import Tensor
 
-from cellformer.complexes.cell_complex import Boundary, CellComplex
+from cellformer.complexes.cell_complex import Boundary, CellComplex, boundary_at
 from cellformer.complexes.neighborhood import Neighborhood
 from cellformer.complexes.neighborhoods import Bounded, Matrix
-from cellformer.complexes.ragged import RaggedComplexes, RaggedRank
+from cellformer.complexes.ragged import RaggedComplexes, RaggedRank, united_faces
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +79,7 @@ class CellBatch:
 
     def boundary(self, rank: int) -> Boundary:
         """``B_rank`` of the union, without entries outside 1 ... dim."""
-        if 1 <= rank <= self.dim:
-            return self.boundaries[rank - 1]
-        cells = self.num_cells
-        shape = (
-            cells[rank - 1] if 1 <= rank <= self.dim + 1 else 0,
-            cells[rank] if 0 <= rank <= self.dim else 0,
-        )
-        return sparse.csc_array(shape, dtype=np.int8)
+        return boundary_at(self.boundaries, self.num_cells, rank)
 
     def complex_of(self, rank: int) -> Int64[Tensor, " cell"]:
         """The number of the complex that each cell of a rank belongs to."""
@@ -146,10 +139,8 @@ def collate(complexes: Sequence[CellComplex]) -> CellBatch:
 
 def _faces(below: RaggedRank, above: RaggedRank) -> Faces:
     """The block-diagonal boundary from the cells of one rank to the rank below."""
-    faces_per_complex = np.diff(above.face_offsets[above.offsets])
-    shift = np.repeat(below.offsets[:-1], faces_per_complex)
     return Faces(
         torch.from_numpy(np.array(above.face_offsets)),
-        torch.from_numpy((above.faces + shift).astype(np.int32)),
+        torch.from_numpy(united_faces(below, above)),
         torch.from_numpy(np.array(above.signs)),
     )

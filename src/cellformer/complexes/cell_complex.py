@@ -18,6 +18,18 @@ NO_SIGN, SHARED_SIGN, RANK_SIGN = 0, 1, 2
 of a complex (the eigenvector covers them all), or one sign per rank."""
 
 
+def boundary_at(boundaries: Sequence[Boundary], num_cells: Sequence[int], rank: int) -> Boundary:
+    """``B_rank`` of ``boundaries`` (``B_1 ... B_n``), without entries outside 1 ... n."""
+    dim = len(boundaries)
+    if 1 <= rank <= dim:
+        return boundaries[rank - 1]
+    shape = (
+        num_cells[rank - 1] if 1 <= rank <= dim + 1 else 0,
+        num_cells[rank] if 0 <= rank <= dim else 0,
+    )
+    return sparse.csc_array(shape, dtype=np.int8)
+
+
 @dataclass(frozen=True, eq=False)
 class CellComplex:
     """A cell complex of any dimension with features and encodings on the cells of every rank.
@@ -48,14 +60,7 @@ class CellComplex:
 
     def boundary(self, rank: int) -> Boundary:
         """``B_rank``, int8 (cells of rank - 1, cells of rank); without entries outside 1 ... n."""
-        if 1 <= rank <= self.dim:
-            return self.boundaries[rank - 1]
-        cells = self.num_cells
-        shape = (
-            cells[rank - 1] if 1 <= rank <= self.dim + 1 else 0,
-            cells[rank] if 0 <= rank <= self.dim else 0,
-        )
-        return sparse.csc_array(shape, dtype=np.int8)
+        return boundary_at(self.boundaries, self.num_cells, rank)
 
     def with_encodings(
         self,

@@ -1,13 +1,11 @@
 """A connected piece of a large complex, to try something out on."""
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.sparse import csgraph
 
-from cellformer.complexes.cell_complex import Boundary, CellComplex
-from cellformer.complexes.features import Features
+from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.neighborhoods import up_adjacency
+from cellformer.complexes.subcomplex import subcomplex
 
 
 def piece(cells: CellComplex, num_vertices: int) -> CellComplex:
@@ -20,23 +18,4 @@ def piece(cells: CellComplex, num_vertices: int) -> CellComplex:
     if num_vertices >= cells.num_vertices:
         return cells
     order = csgraph.reverse_cuthill_mckee(up_adjacency(cells, 0), symmetric_mode=True)
-    kept = [np.sort(order[:num_vertices])]
-    boundaries: list[Boundary] = []
-    for rank, boundary in enumerate(cells.boundaries):
-        missing = np.ones(cells.num_cells[rank], np.int64)
-        missing[kept[-1]] = 0
-        whole = np.flatnonzero(abs(boundary).T.astype(np.int64) @ missing == 0)
-        boundaries.append(boundary[kept[-1], :][:, whole])
-        boundaries[-1].sort_indices()
-        kept.append(whole)
-    return replace(
-        cells,
-        num_vertices=num_vertices,
-        boundaries=tuple(boundaries),
-        features=tuple(
-            Features(rows.discrete[chosen], rows.continuous[chosen])
-            for rows, chosen in zip(cells.features, kept, strict=True)
-        ),
-        encodings=tuple(rows[chosen] for rows, chosen in zip(cells.encodings, kept, strict=True)),
-        positions=None if cells.positions is None else cells.positions[kept[0]],
-    )
+    return subcomplex(cells, np.sort(order[:num_vertices]).astype(np.int64))

@@ -194,6 +194,14 @@ class RaggedComplexes:
         return replace(self, ranks=self.ranks + missing)
 
 
+def united_faces(below: RaggedRank, above: RaggedRank) -> Int32[np.ndarray, " face"]:
+    """The faces of the cells above, with the cells below of all complexes numbered on."""
+    faces_per_complex = np.diff(above.face_offsets[above.offsets])
+    shift = np.repeat(below.offsets[:-1], faces_per_complex)
+    united: Int32[np.ndarray, " face"] = (above.faces + shift).astype(np.int32)
+    return united
+
+
 def ranges(
     starts: Int64[np.ndarray, " range"], stops: Int64[np.ndarray, " range"]
 ) -> tuple[Int64[np.ndarray, " total"], Int64[np.ndarray, " range_plus_1"]]:

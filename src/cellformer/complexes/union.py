@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Float64, Int64
 from scipy import sparse
 
-from cellformer.complexes.cell_complex import Boundary, CellComplex
+from cellformer.complexes.cell_complex import Boundary, CellComplex, boundary_at
 from cellformer.complexes.neighborhoods import Matrix
-from cellformer.complexes.ragged import RaggedComplexes, ranges
+from cellformer.complexes.ragged import RaggedComplexes, ranges, united_faces
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +32,11 @@ class DisjointUnion:
             return cls(ends, complexes.boundaries)
         boundaries = []
         for below, above in itertools.pairwise(complexes.ranks):
-            faces_per_complex = np.diff(above.face_offsets[above.offsets])
-            shift = np.repeat(below.offsets[:-1], faces_per_complex)
             boundaries.append(
                 sparse.csc_array(
                     (
                         np.asarray(above.signs),
-                        (above.faces + shift).astype(np.int32),
+                        united_faces(below, above),
                         above.face_offsets.astype(np.int32),
                     ),
                     shape=(int(below.offsets[-1]), int(above.offsets[-1])),
@@ -58,14 +56,7 @@ class DisjointUnion:
 
     def boundary(self, rank: int) -> Boundary:
         """``B_rank`` of the union, without entries outside 1 ... dim."""
-        if 1 <= rank <= self.dim:
-            return self.boundaries[rank - 1]
-        cells = self.num_cells
-        shape = (
-            cells[rank - 1] if 1 <= rank <= self.dim + 1 else 0,
-            cells[rank] if 0 <= rank <= self.dim else 0,
-        )
-        return sparse.csc_array(shape, dtype=np.int8)
+        return boundary_at(self.boundaries, self.num_cells, rank)
 
     def by_complex(
         self,
