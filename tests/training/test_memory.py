@@ -21,7 +21,8 @@ def step():
         large = [torch.ones(12_000_000) for _ in range(2)]
         del large
 
-step()
+for _ in range(5):  # until the heap is large enough for all that comes between
+    step()
 before = faults()
 step()
 print(faults() - before)
@@ -39,4 +40,4 @@ def page_faults(how):
     sys.platform != "linux" or not keep_freed_memory(), reason="not the GNU C library"
 )
 def test_memory_that_was_freed_is_used_again_without_asking_the_system():
-    assert 4 * page_faults("keep") < page_faults("let go")
+    assert page_faults("keep") < 1000 < page_faults("let go")
