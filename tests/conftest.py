@@ -5,11 +5,18 @@ from pathlib import Path
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # read when Triton is imported, by torch.compile too
 
+import numpy as np
 import pytest
 import torch
 from jaxtyping import install_import_hook
 
 install_import_hook("cellformer", "beartype.beartype")
+
+from cellformer.complexes.graph import Graph
+from cellformer.model.config import ArchitectureConfig
+from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+from tiny import SMILES, write_molecules
+
 torch.set_num_threads(1)  # the tensors of tests are too small to be worth more
 
 
@@ -26,3 +33,22 @@ def real_data():
     if not folder:
         pytest.skip("CELLFORMER_DATA does not name a folder of real data")
     return Path(folder)
+
+
+@pytest.fixture
+def molecules_npz(tmp_path):
+    """24 molecules whose target is the number of atoms, 16 of them to train on."""
+    sizes = np.array([Graph.from_smiles(text).num_vertices for text in SMILES], float)
+    return write_molecules(tmp_path / "molecules.npz", sizes)
+
+
+@pytest.fixture
+def tiny(molecules_npz):
+    """Every kind of randomness is on: dropout, random signs, shuffling."""
+    return RunConfig(
+        data=DataConfig(source=str(molecules_npz), encodings="bspe:3+rwpe:2"),
+        attention="general-sparse",
+        model=ArchitectureConfig(width=16, layers=2, heads=2, dropout=0.1, attention_dropout=0.1),
+        optimizer=OptimizerConfig(peak_rate=1e-2),
+        training=TrainingConfig(epochs=4, batch_size=5, device="cpu"),
+    )

@@ -1,0 +1,38 @@
+"""A training as a job that can be asked for again at any time."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cellformer.training.config import RunConfig
+from cellformer.training.fit import resume, train
+from cellformer.training.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Job:
+    """A configuration and the run folder where it is trained."""
+
+    config: RunConfig
+    folder: Path
+
+    @property
+    def finished(self) -> bool:
+        """Whether the result is there already."""
+        return RunFolder(self.folder).summary.exists()
+
+    def perform(self) -> dict[str, Any]:
+        """Trains, goes on from the last finished epoch, or reads the result, and returns it.
+
+        Raises ValueError if the folder holds a run of another configuration, and what `train`
+        raises.
+        """
+        folder = RunFolder(self.folder)
+        if not folder.config.exists():
+            return train(self.config, self.folder)
+        if RunConfig.from_json(folder.config) != self.config:
+            raise ValueError(
+                f"{self.folder} holds a run of another configuration; choose another folder, or "
+                "move that one away"
+            )
+        return resume(self.folder)
