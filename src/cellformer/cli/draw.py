@@ -136,7 +136,7 @@ def _picture(arguments: Namespace) -> "Figure":
         from cellformer.drawing.attention import draw_attention, draw_attention_matrix
         from cellformer.explaining.attention import attention_of, choose
 
-        chosen = choose(attention_of(trained.module.model, cells), arguments.layer, arguments.arrow)
+        chosen = choose(attention_of(trained.model, cells), arguments.layer, arguments.arrow)
         if arguments.form == "matrix":
             return draw_attention_matrix(cells, chosen, arguments.head, symbols, title,
                                          theme=theme)  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from jsonargparse import set_parsing_settings
 
 from cellformer.cli import (
+    baseline,
     draw,
     encode,
     evaluate,
@@ -27,6 +28,7 @@ from cellformer.cli.parsing import USAGE_ERROR, Parser
 COMMANDS = {
     "fetch": fetch,
     "train": train,
+    "baseline": baseline,
     "evaluate": evaluate,
     "predict": predict,
     "lift": lift,

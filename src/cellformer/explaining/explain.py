@@ -30,7 +30,7 @@ def explain(
         )
     if not 0 <= output < task.outputs:
         raise ValueError(f"there is no output {output}; the outputs are 0 to {task.outputs - 1}")
-    model = run.module.model
+    model = run.model
     if method == "gradients":
         found = integrated_gradients(model, cells, output)
     else:

@@ -93,7 +93,7 @@ def _complex(subject: Subject, view: View, theme: Theme) -> Shown:
 
 
 def _attention(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:
-    found = attention_of(explorer.run.module.model, subject.cells)
+    found = attention_of(explorer.run.model, subject.cells)
     arrows = list(dict.fromkeys(one.arrow for one in found if len(one.weights)))
     if not arrows:
         raise ValueError("no cell of this complex attends to any other, so there is nothing to see")

@@ -9,18 +9,22 @@ from typing import Any
 
 import lightning.pytorch as pl
 import torch
+from jaxtyping import Float
 from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities.exceptions import SIGTERMException
+from torch import Tensor
 from torch.utils.data import DataLoader
 
 from cellformer.complexes.batch import CellBatch
-from cellformer.data.dataset import GraphSet
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.resident import ResidentComplexes
+from cellformer.data.dataset import GraphSet, Metric, Task
 from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
-from cellformer.training.config import RunConfig
+from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.display import display
 from cellformer.training.loss import class_weights_of
 from cellformer.training.materials import Materials, gather
@@ -95,6 +99,35 @@ def _run(
     torch.manual_seed(chosen.seed)
     model = recipe.build()
     complexes = placed(materials.complexes, model, chosen)
+    if chosen.compile:
+        compile_layers(model, device_of(chosen))
+    module = CellularModule(
+        model,
+        recipe.task,
+        recipe.scaling,
+        chosen.loss,
+        config.optimizer,
+        seed=chosen.seed,
+        class_weights=training_weights(recipe.task, chosen, materials),
+    )
+    checkpoints = fit(module, chosen, folder, materials, complexes, stop_after)
+    return write_summary(
+        config, folder, materials, recipe, checkpoints, seconds=time.monotonic() - began
+    )
+
+
+def fit(
+    module: CellularModule,
+    chosen: TrainingConfig,
+    folder: RunFolder,
+    materials: Materials,
+    complexes: RaggedComplexes | ResidentComplexes,
+    stop_after: int | None = None,
+) -> Checkpoints:
+    """The loop itself, from ``folder.resume`` where that exists; says what was kept.
+
+    ``complexes`` are those of the materials, wherever they lie.
+    """
     loaders = {
         part: batches(
             complexes,
@@ -108,40 +141,28 @@ def _run(
         )
         for part in ("train", "val")
     }
-    total_steps = min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
-    if chosen.compile:
-        compile_layers(model, device_of(chosen))
-    targets = materials.complexes.targets_of(materials.split["train"])
-    weights = class_weights_of(recipe.task, chosen.class_weights, targets)
-    module = CellularModule(
-        model,
-        recipe.task,
-        recipe.scaling,
-        chosen.loss,
-        config.optimizer,
-        int(total_steps),
-        chosen.seed,
-        weights,
+    module.total_steps = int(
+        min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
     )
     logger.info(
         "%s: %d training complexes, %d parameters, %d steps",
         materials.name,
         len(materials.split["train"]),
         sum(p.numel() for p in module.parameters()),
-        total_steps,
+        module.total_steps,
     )
-    checkpoints = Checkpoints(folder, recipe.task.metric)
+    checkpoints = Checkpoints(folder, module.task.metric)
     with quiet_lightning():
         trainer = pl.Trainer(
             max_epochs=chosen.epochs if stop_after is None else min(stop_after, chosen.epochs),
             callbacks=[
                 checkpoints,
-                StopAtStep(int(total_steps)),
-                *_other_callbacks(config, recipe),
+                StopAtStep(module.total_steps),
+                *_other_callbacks(chosen, module.task.metric),
             ],
             logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
             precision="32-true" if chosen.precision == "32" else chosen.precision,
-            gradient_clip_val=config.optimizer.clip_norm or None,
+            gradient_clip_val=module.optimizer.clip_norm or None,
             num_sanity_val_steps=0,
             enable_checkpointing=False,
             log_every_n_steps=1,
@@ -160,9 +181,15 @@ def _run(
             raise TrainingInterrupted(folder.path, signal.SIGTERM) from error
         except SystemExit as error:  # Lightning's answer to Ctrl-C
             raise TrainingInterrupted(folder.path, signal.SIGINT) from error
-    return write_summary(
-        config, folder, materials, recipe, checkpoints, seconds=time.monotonic() - began
-    )
+    return checkpoints
+
+
+def training_weights(
+    task: Task, chosen: TrainingConfig, materials: Materials
+) -> Float[Tensor, "target class"] | None:
+    """The weight of each class in the loss, by the targets of the training part."""
+    targets = materials.complexes.targets_of(materials.split["train"])
+    return class_weights_of(task, chosen.class_weights, targets)
 
 
 class Loaders(pl.LightningDataModule):
@@ -207,14 +234,14 @@ class StopAtStep(pl.Callback):
             trainer.should_stop = True
 
 
-def _other_callbacks(config: RunConfig, recipe: Recipe) -> list[pl.Callback]:
-    callbacks: list[pl.Callback] = [display(recipe.task.metric)]
-    if config.training.patience is not None:
+def _other_callbacks(chosen: TrainingConfig, metric: Metric) -> list[pl.Callback]:
+    callbacks: list[pl.Callback] = [display(metric)]
+    if chosen.patience is not None:
         callbacks.append(
             EarlyStopping(
-                f"val_{recipe.task.metric}",
-                patience=config.training.patience,
-                mode="max" if higher_is_better(recipe.task.metric) else "min",
+                f"val_{metric}",
+                patience=chosen.patience,
+                mode="max" if higher_is_better(metric) else "min",
                 check_finite=False,  # an undefined score is no reason to stop
             )
         )

@@ -4,12 +4,11 @@ import lightning.pytorch as pl
 import torch
 from jaxtyping import Float
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from cellformer.complexes.batch import CellBatch
 from cellformer.data.dataset import Task
-from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import OptimizerConfig
 from cellformer.training.loss import LossName, loss_of
 from cellformer.training.metrics import scores
@@ -18,11 +17,11 @@ from cellformer.training.schedule import warmup_cosine
 
 
 class CellularModule(pl.LightningModule):
-    """Trains a cellular transformer as the paper's appendix does ("Training details")."""
+    """Trains a model of complexes as the paper's appendix does ("Training details")."""
 
     def __init__(
         self,
-        model: CellularTransformer,
+        model: nn.Module,
         task: Task,
         scaling: Scaling,
         loss: LossName = "auto",

@@ -9,7 +9,7 @@ from cellformer.data.dataset import Task
 from cellformer.model.config import DataShape, ModelConfig
 from cellformer.model.plan import AttentionPlan, attention_plan, plan_from_dict
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.config import RunConfig
+from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.materials import Materials
 from cellformer.training.run_folder import RunFolder, write_json
 from cellformer.training.scaling import Scaling
@@ -30,13 +30,9 @@ class Recipe:
     def for_materials(cls, config: RunConfig, materials: Materials) -> "Recipe":
         """Reads shapes off the complexes, and the scaling off the training targets alone."""
         complexes, task = materials.complexes, materials.task
-        assert complexes.targets is not None
-        scaled = task.kind == "regression" and config.training.standardize
         return cls(
             task,
-            Scaling.fit(complexes.targets_of(materials.split["train"]))
-            if scaled
-            else Scaling.none(len(task.targets)),
+            scaling_of(materials, config.training),
             ModelConfig(config.model, DataShape.of(complexes, task.outputs, task.rank)),
             attention_plan(config.attention, max_rank=len(complexes.ranks) - 1),
         )
@@ -81,3 +77,11 @@ class Recipe:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: not a model description ({error!r})") from error
+
+
+def scaling_of(materials: Materials, chosen: TrainingConfig) -> Scaling:
+    """How training sees the targets; read off the training part alone."""
+    task = materials.task
+    if task.kind != "regression" or not chosen.standardize:
+        return Scaling.none(len(task.targets))
+    return Scaling.fit(materials.complexes.targets_of(materials.split["train"]))

@@ -2,6 +2,7 @@
 
 import math
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
@@ -34,47 +35,63 @@ def write_summary(
     The reported test score is that of the epoch with the best validation score; the last epoch's
     stands beside it.
     """
-    complexes = materials.complexes
-    assert complexes.targets is not None
-    known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
-    parts = [part for part in ("val", "test") if len(materials.split[part])]
-    results: dict[str, dict[str, dict[str, float]]] = {}
+    outputs: dict[str, dict[str, Float32[np.ndarray, "row output"]]] = {}
     for which in ("best", "last"):
         if not folder.weights(which).exists():
             continue  # no epoch had a defined validation score
         run = TrainedRun.open(folder.path, which)
-        results[which] = {
-            part: score_outputs(
-                recipe.task, run.outputs(complexes, materials.split[part]), known[part]
-            )
-            for part in parts
+        outputs[which] = {
+            part: run.outputs(materials.complexes, chosen)
+            for part, chosen in materials.split.items()
+            if part != "train" and len(chosen)
         }
     if recipe.task.kind == "regression":
-        which = "best" if "best" in results else "last"
+        which = "best" if "best" in outputs else "last"
         residuals_of(TrainedRun.open(folder.path, which), materials, "val").write(folder.residuals)
-    baseline = {
-        part: score_outputs(
-            recipe.task,
-            constant_outputs(recipe.task, known["train"], len(known[part])),
-            known[part],
-        )
-        for part in parts
-    }
-    summary = {
-        "metric": recipe.task.metric,
+    parameters = sum(p.numel() for p in recipe.build().parameters())
+    summary = summary_of(materials, checkpoints, outputs, parameters, config.training.seed, seconds)
+    write_json(folder.summary, summary)
+    return folder.read_summary()
+
+
+def summary_of(
+    materials: Materials,
+    checkpoints: Checkpoints,
+    outputs: Mapping[str, Mapping[str, Float32[np.ndarray, "row output"]]],
+    parameters: int,
+    seed: int,
+    seconds: float,
+) -> dict[str, Any]:
+    """What ``summary.json`` says.
+
+    ``outputs`` are those of the "best" and the "last" weights for each part that is scored.
+    """
+    task, complexes = materials.task, materials.complexes
+    assert complexes.targets is not None
+    known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
+    return {
+        "metric": task.metric,
         "best_epoch": checkpoints.best_epoch + 1,
         "epochs": len(checkpoints.curve),
-        "scores": results,
-        "baseline": baseline,
+        "scores": {
+            which: {part: score_outputs(task, rows, known[part]) for part, rows in its.items()}
+            for which, its in outputs.items()
+        },
+        "baseline": {
+            part: score_outputs(
+                task, constant_outputs(task, known["train"], len(known[part])), known[part]
+            )
+            for part in outputs["last"]
+        },
         "complexes": {part: len(chosen) for part, chosen in materials.split.items()},
         "rows_without_complex": len(materials.failures),
         "molecules_in_several_parts": len(materials.leaks),
         "labeled": dict(
-            zip(recipe.task.targets, (~np.isnan(complexes.targets)).sum(0).tolist(), strict=True)
+            zip(task.targets, (~np.isnan(complexes.targets)).sum(0).tolist(), strict=True)
         ),
-        "parameters": sum(p.numel() for p in recipe.build().parameters()),
+        "parameters": parameters,
         "data": {"name": materials.name, "fingerprint": materials.fingerprint},
-        "seed": config.training.seed,
+        "seed": seed,
         "seconds": round(seconds, 1),
         "versions": {
             name: _version(name)
@@ -86,8 +103,6 @@ def write_summary(
             "threads": torch.get_num_threads(),
         },
     }
-    write_json(folder.summary, summary)
-    return folder.read_summary()
 
 
 def residuals_of(run: TrainedRun, materials: Materials, part: str) -> Residuals:

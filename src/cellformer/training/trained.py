@@ -16,8 +16,9 @@ from cellformer.data.molecules import molecules
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.sources import open_source
 from cellformer.data.table import Table, read_table
+from cellformer.model.transformer import CellularTransformer
 from cellformer.training.build import build_encodings, build_features, build_lifting
-from cellformer.training.config import RunConfig
+from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder, load_weights
@@ -45,6 +46,12 @@ class TrainedRun:
         module = CellularModule(recipe.build(), recipe.task, recipe.scaling)
         load_weights(folder.require(folder.weights(weights)), module.model)
         return cls(folder, config, recipe, module)
+
+    @property
+    def model(self) -> CellularTransformer:
+        """The model with these weights."""
+        assert isinstance(self.module.model, CellularTransformer)
+        return self.module.model
 
     def open_rows(
         self, source: str | os.PathLike[str] | Table, labeled: bool, smiles_column: str | None
@@ -86,12 +93,12 @@ class TrainedRun:
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
     ) -> Float32[np.ndarray, "row output"]:
         """Predictions of some complexes: values in the user's units, or logits."""
-        return outputs_of(self.module, self.config, complexes, chosen)
+        return outputs_of(self.module, self.config.training, complexes, chosen)
 
 
 def outputs_of(
     module: CellularModule,
-    config: RunConfig,
+    config: TrainingConfig,
     complexes: RaggedComplexes,
     chosen: Int64[np.ndarray, " chosen"],
 ) -> Float32[np.ndarray, "row output"]:
@@ -101,16 +108,14 @@ def outputs_of(
     loader = batches(
         complexes,
         chosen,
-        config.training.batch_size,
+        config.batch_size,
         shuffle=False,
-        seed=config.training.seed,
-        workers=config.training.loader_workers,
-        batch_cells=config.training.batch_cells,
+        seed=config.seed,
+        workers=config.loader_workers,
+        batch_cells=config.batch_cells,
     )
     with quiet_lightning():
-        trainer = pl.Trainer(
-            logger=False, enable_checkpointing=False, **trainer_options(config.training)
-        )
+        trainer = pl.Trainer(logger=False, enable_checkpointing=False, **trainer_options(config))
         parts = trainer.predict(module, loader)
     assert parts is not None
     rows: Float32[np.ndarray, "row output"] = (

@@ -1,0 +1,49 @@
+"""Train a graph network of PyTorch Geometric on the same data in the same way, to compare."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jsonargparse import Namespace
+
+from cellformer.cli.parsing import Parser
+from cellformer.experiments.baselines.config import BASELINES, BaselineConfig
+from cellformer.training.config import DataConfig, OptimizerConfig, TrainingConfig
+
+
+def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
+    """The arguments of ``cellformer baseline``."""
+    chosen = next((word for word in arguments if word in BASELINES), "gin")
+    parser.add_argument(
+        "network",
+        choices=tuple(BASELINES),
+        help="the network; each has its own --model options (gps --help shows those of gps)",
+    )
+    parser.add_argument("source", type=str, help="the data, as for train")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, help="the folder to train into or to go on with"
+    )
+    parser.add_argument("--config", action="config", help="YAML or JSON file with any value below")
+    parser.add_class_arguments(BASELINES[chosen], "model")
+    parser.add_class_arguments(DataConfig, "data")
+    parser.add_class_arguments(OptimizerConfig, "optimizer")
+    parser.add_class_arguments(TrainingConfig, "training")
+    encodings = "rwbspe:16" if chosen == "gps" else "zeros"
+    parser.set_defaults({"data.lifting": "skeleton", "data.encodings": encodings})
+
+
+def run(arguments: Namespace) -> int:
+    """Trains and prints the result."""
+    try:
+        from cellformer.experiments.baselines.train import train_baseline
+    except ModuleNotFoundError as missing:
+        raise ImportError(
+            "networks to compare with come from PyTorch Geometric: pip install 'cellformer[pyg]'"
+        ) from missing
+    from cellformer.training.summary import describe
+
+    data = replace(arguments.data, source=arguments.source)
+    config = BaselineConfig(arguments.model, data, arguments.optimizer, arguments.training)
+    print(describe(train_baseline(config, arguments.output)))
+    print(f"Everything about this run is in {arguments.output}")
+    return 0

@@ -1,0 +1,1 @@
+"""Graph networks of PyTorch Geometric, trained as our models are, to compare with."""

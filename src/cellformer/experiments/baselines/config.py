@@ -1,0 +1,109 @@
+"""The networks to compare with, and all that determines a training of one."""
+
+# Importing this is cheap: the command line reads these fields for its help.
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from cellformer.training.config import DataConfig, OptimizerConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cellformer.experiments.baselines.inputs import GraphData
+
+
+@dataclass(frozen=True)
+class GIN:
+    """Layers of GIN, of GINE where edges have features, and a network on the sum of the vertices.
+
+    Source: Xu et al., "How Powerful are Graph Neural Networks?" (2019), built of the parts of
+    PyTorch Geometric as in its own example.
+    """
+
+    width: int = 64
+    """Columns of every vertex's hidden state."""
+    layers: int = 5
+    """Number of layers."""
+    dropout: float = 0.5
+    """Dropout in the network that reads a graph out."""
+
+    def __call__(self, data: "GraphData") -> "nn.Module":
+        """The network for these data, with fresh weights."""
+        from cellformer.experiments.baselines.gin import GINNetwork
+
+        return GINNetwork(self, data)
+
+
+@dataclass(frozen=True)
+class GPS:
+    """Layers of GIN beside attention over all vertices of a graph; a network on their sum.
+
+    Source: Rampášek et al., "Recipe for a General, Powerful, Scalable Graph Transformer" (2022),
+    built of the parts of PyTorch Geometric as in its own example. The encodings are those of
+    ``data.encodings``.
+    """
+
+    width: int = 64
+    """Columns of every vertex's hidden state."""
+    layers: int = 6
+    """Number of layers."""
+    heads: int = 4
+    """Number of attention heads."""
+    dropout: float = 0.0
+    """Dropout of the outputs of each part of a layer."""
+    attention_dropout: float = 0.5
+    """Dropout of attention weights."""
+
+    def __call__(self, data: "GraphData") -> "nn.Module":
+        """The network for these data, with fresh weights."""
+        from cellformer.experiments.baselines.gps import GPSNetwork
+
+        return GPSNetwork(self, data)
+
+
+@dataclass(frozen=True)
+class MinCutPool:
+    """Convolution, pooling to half the vertices, and so again; a network on the mean of the rest.
+
+    Source: Bianchi, Grattarola, Alippi, "Spectral Clustering with Graph Neural Networks for Graph
+    Pooling" (2020), built of the parts of PyTorch Geometric as in its own example. Features of
+    edges are not read. The losses of its two poolings are added to that of the task.
+    """
+
+    width: int = 32
+    """Columns of every vertex's hidden state."""
+
+    def __call__(self, data: "GraphData") -> "nn.Module":
+        """The network for these data, with fresh weights."""
+        from cellformer.experiments.baselines.mincut_pool import MinCutPoolNetwork
+
+        return MinCutPoolNetwork(self, data)
+
+
+Baseline: TypeAlias = GIN | GPS | MinCutPool
+
+BASELINES: dict[str, type[Baseline]] = {"gin": GIN, "gps": GPS, "mincut-pool": MinCutPool}
+"""By the name that they have on the command line."""
+
+
+@dataclass(frozen=True)
+class BaselineConfig:
+    """One training of a network to compare with; the loop is that of our models."""
+
+    model: Baseline
+    """The network."""
+    data: DataConfig
+    """The data; graphs are not lifted."""
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    """The optimizer."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    """The loop."""
+
+    def __post_init__(self) -> None:
+        if self.data.lifting != "skeleton":
+            raise ValueError(
+                f"networks on graphs read vertices and edges: data.lifting must be skeleton, "
+                f"got {self.data.lifting}"
+            )
+        if self.training.compile or self.training.resident is True:
+            raise ValueError("training.compile and training.resident are for our models only")

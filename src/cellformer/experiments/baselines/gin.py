@@ -1,0 +1,34 @@
+"""The graph isomorphism network."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch_geometric.nn import MLP, GINConv, GINEConv, global_add_pool
+
+from cellformer.complexes.batch import CellBatch
+from cellformer.experiments.baselines.config import GIN
+from cellformer.experiments.baselines.inputs import GraphData, GraphEmbedding
+
+
+class GINNetwork(nn.Module):
+    """See `GIN`."""
+
+    def __init__(self, chosen: GIN, data: GraphData):
+        super().__init__()
+        width = chosen.width
+        self.embedding = GraphEmbedding(data.shape, width)
+        conv = GINEConv if self.embedding.has_edges else GINConv
+        self.layers = nn.ModuleList(
+            conv(MLP([width, width, width], norm="batch_norm")) for _ in range(chosen.layers)
+        )
+        self.readout = MLP(
+            [width, width, data.shape.outputs], norm=None, dropout=[chosen.dropout, 0.0]
+        )
+
+    def forward(self, batch: CellBatch) -> Float[Tensor, "complex output"]:
+        """One row per graph."""
+        vertices, edge_index, edges, graph, num_graphs = self.embedding(batch)
+        for layer in self.layers:
+            given = (edge_index,) if edges is None else (edge_index, edges)
+            vertices = layer(vertices, *given).relu()
+        outputs: Tensor = self.readout(global_add_pool(vertices, graph, num_graphs))
+        return outputs

@@ -1,0 +1,81 @@
+"""Train a network to compare with, as our models are trained."""
+
+import dataclasses
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.experiments.baselines.config import BaselineConfig
+from cellformer.experiments.baselines.inputs import GraphData
+from cellformer.experiments.baselines.module import BaselineModule
+from cellformer.model.config import DataShape
+from cellformer.training.fit import fit, training_weights
+from cellformer.training.materials import Materials, gather
+from cellformer.training.recipe import scaling_of
+from cellformer.training.run_folder import RunFolder, load_weights, write_json
+from cellformer.training.summary import summary_of
+from cellformer.training.trained import outputs_of
+
+
+def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
+    """Trains into a folder and returns the summary; goes on, or reads it, where one is begun.
+
+    The data, the split, the optimizer with its schedule, the choice of the best epoch and the
+    scores are those of `train`. Such a folder keeps configuration, curve, weights and summary,
+    but does not predict. Raises ValueError if the folder holds anything else, and as `train` does.
+    """
+    folder = RunFolder(path)
+    values = {"baseline": type(config.model).__name__, **dataclasses.asdict(config)}
+    if folder.config.exists():
+        if json.loads(folder.config.read_text(encoding="utf-8")) != json.loads(json.dumps(values)):
+            raise ValueError(f"{path} holds another run; choose another folder")
+        if folder.summary.exists():
+            return folder.read_summary()
+    folder.path.mkdir(parents=True, exist_ok=True)
+    write_json(folder.config, values)
+    began = time.monotonic()
+    materials = gather(config.data)
+    torch.manual_seed(config.training.seed)
+    module = BaselineModule(
+        config.model(_describe(materials)),
+        materials.task,
+        scaling_of(materials, config.training),
+        config.training.loss,
+        config.optimizer,
+        seed=config.training.seed,
+        class_weights=training_weights(materials.task, config.training, materials),
+    )
+    checkpoints = fit(module, config.training, folder, materials, materials.complexes)
+    outputs = {}
+    for which in ("best", "last"):
+        if folder.weights(which).exists():
+            load_weights(folder.weights(which), module.model)
+            outputs[which] = {
+                part: outputs_of(module, config.training, materials.complexes, chosen)
+                for part, chosen in materials.split.items()
+                if part != "train" and len(chosen)
+            }
+    summary = summary_of(
+        materials,
+        checkpoints,
+        outputs,
+        sum(p.numel() for p in module.parameters()),
+        config.training.seed,
+        time.monotonic() - began,
+    )
+    write_json(folder.summary, summary)
+    return folder.read_summary()
+
+
+def _describe(materials: Materials) -> GraphData:
+    complexes: RaggedComplexes = materials.complexes
+    task = materials.task
+    if task.rank is not None:
+        raise ValueError(f"{materials.name} has targets of cells; these networks answer for graphs")
+    sizes = np.diff(complexes.ranks[0].offsets)[materials.split["train"]]
+    return GraphData(DataShape.of(complexes, task.outputs), float(sizes.mean()))

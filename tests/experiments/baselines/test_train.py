@@ -1,0 +1,59 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch_geometric")
+
+from cellformer.cli.main import main
+from cellformer.experiments.baselines.config import GIN, BaselineConfig
+from cellformer.experiments.baselines.train import train_baseline
+from cellformer.training.config import DataConfig
+
+
+@pytest.fixture
+def config(tiny):
+    data = DataConfig(source=tiny.data.source, lifting="skeleton", encodings="zeros")
+    return BaselineConfig(GIN(width=8, layers=2), data, tiny.optimizer, tiny.training)
+
+
+def test_a_baseline_is_scored_like_a_run_once(config, tmp_path):
+    summary = train_baseline(config, tmp_path / "gin")
+    assert summary["complexes"] == {"train": 16, "val": 4, "test": 4}
+    assert summary["epochs"] == 4
+    assert set(summary["scores"]) == {"best", "last"}
+    assert json.loads((tmp_path / "gin" / "config.json").read_text())["baseline"] == "GIN"
+    written = (tmp_path / "gin" / "summary.json").stat().st_mtime_ns
+    assert train_baseline(config, tmp_path / "gin") == summary
+    assert (tmp_path / "gin" / "summary.json").stat().st_mtime_ns == written
+    with pytest.raises(ValueError, match="holds another run"):
+        train_baseline(replace(config, model=GIN(width=16)), tmp_path / "gin")
+
+
+def test_an_interrupted_baseline_goes_on_to_the_same_result(config, tmp_path, monkeypatch):
+    whole = train_baseline(config, tmp_path / "whole")
+    from cellformer.experiments.baselines import train as module
+
+    def stopped(*given):
+        fit(*given, stop_after=2)
+        raise KeyboardInterrupt
+
+    fit = module.fit
+    monkeypatch.setattr(module, "fit", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        train_baseline(config, tmp_path / "half")
+    monkeypatch.setattr(module, "fit", fit)
+    assert train_baseline(config, tmp_path / "half")["scores"] == whole["scores"]
+
+
+@pytest.mark.parametrize("network", ["gps", "mincut-pool"])
+def test_the_command_trains_each_network(network, tiny, tmp_path, capsys):
+    source = tiny.data.source
+    status = main(
+        f"baseline {network} {source} -o {tmp_path / 'run'} --model.width 8 "
+        "--training.epochs 1 --training.device cpu".split()
+    )
+    assert status == 0
+    assert "best validation epoch (1)" in capsys.readouterr().out
+    chosen = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert chosen["model"]["width"] == 8
