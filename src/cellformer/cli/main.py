@@ -20,6 +20,7 @@ from cellformer.cli import (
     lift,
     predict,
     report,
+    reproduce,
     train,
 )
 from cellformer.cli.parsing import USAGE_ERROR, Parser
@@ -33,6 +34,7 @@ COMMANDS = {
     "draw": draw,
     "encode": encode,
     "report": report,
+    "reproduce": reproduce,
     "explore": explore,
     "info": info,
 }

@@ -98,7 +98,13 @@ def configured(experiment: Experiment, values: Mapping[str, Any]) -> RunConfig:
         "data.encodings": experiment.encoding,
         "training.seed": experiment.seed,
     }
-    return override(PRESETS[_PRESET_OF.get(experiment.source, "default")], {**values, **own})
+    return override(paper_preset(experiment.source)[1], {**values, **own})
+
+
+def paper_preset(source: str) -> tuple[str, RunConfig]:
+    """The name and the settings of the preset that a data set has in a grid."""
+    name = _PRESET_OF.get(source, "default")
+    return name, PRESETS[name]
 
 
 def jobs_of(grid: Grid, values: Mapping[str, Any], folder: Path) -> tuple[Job, ...]:
