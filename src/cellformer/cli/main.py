@@ -21,6 +21,7 @@ from cellformer.cli import (
     lift,
     predict,
     report,
+    reproduce,
     train,
 )
 from cellformer.cli.parsing import USAGE_ERROR, Parser
@@ -35,6 +36,7 @@ COMMANDS = {
     "draw": draw,
     "encode": encode,
     "report": report,
+    "reproduce": reproduce,
     "explore": explore,
     "info": info,
 }

@@ -22,6 +22,7 @@ from cellformer.complexes.resident import ResidentComplexes
 from cellformer.data.dataset import GraphSet, Metric, Task
 from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
+from cellformer.training.budget import StopAfter
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
 from cellformer.training.config import RunConfig, TrainingConfig
@@ -34,6 +35,7 @@ from cellformer.training.module import CellularModule
 from cellformer.training.placement import placed
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder
+from cellformer.training.sessions import begin_session
 from cellformer.training.summary import write_summary
 from cellformer.training.trainer import device_of, quiet_lightning, trainer_options
 
@@ -151,6 +153,7 @@ def fit(
         sum(p.numel() for p in module.parameters()),
         module.total_steps,
     )
+    begin_session(folder)
     checkpoints = Checkpoints(folder, module.task.metric)
     with quiet_lightning():
         trainer = pl.Trainer(
@@ -236,6 +239,8 @@ class StopAtStep(pl.Callback):
 
 def _other_callbacks(chosen: TrainingConfig, metric: Metric) -> list[pl.Callback]:
     callbacks: list[pl.Callback] = [display(metric)]
+    if chosen.max_minutes is not None:
+        callbacks.append(StopAfter(chosen.max_minutes))
     if chosen.patience is not None:
         callbacks.append(
             EarlyStopping(

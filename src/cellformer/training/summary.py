@@ -1,9 +1,7 @@
 """The result of a run, beside that of predicting without a model."""
 
 import math
-import platform
 from collections.abc import Mapping
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,8 @@ from cellformer.training.materials import Materials
 from cellformer.training.metrics import scores
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder, write_json
+from cellformer.training.sessions import read_sessions
+from cellformer.training.standard_errors import standard_error
 from cellformer.training.trained import TrainedRun
 
 
@@ -49,12 +49,14 @@ def write_summary(
         which = "best" if "best" in outputs else "last"
         residuals_of(TrainedRun.open(folder.path, which), materials, "val").write(folder.residuals)
     parameters = sum(p.numel() for p in recipe.build().parameters())
-    summary = summary_of(materials, checkpoints, outputs, parameters, config.training.seed, seconds)
+    seed = config.training.seed
+    summary = summary_of(folder, materials, checkpoints, outputs, parameters, seed, seconds)
     write_json(folder.summary, summary)
     return folder.read_summary()
 
 
 def summary_of(
+    folder: RunFolder,
     materials: Materials,
     checkpoints: Checkpoints,
     outputs: Mapping[str, Mapping[str, Float32[np.ndarray, "row output"]]],
@@ -69,12 +71,17 @@ def summary_of(
     task, complexes = materials.task, materials.complexes
     assert complexes.targets is not None
     known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
+    *earlier, last = read_sessions(folder)
     return {
         "metric": task.metric,
         "best_epoch": checkpoints.best_epoch + 1,
         "epochs": len(checkpoints.curve),
         "scores": {
             which: {part: score_outputs(task, rows, known[part]) for part, rows in its.items()}
+            for which, its in outputs.items()
+        },
+        "standard_errors": {
+            which: {part: standard_error(task, rows, known[part]) for part, rows in its.items()}
             for which, its in outputs.items()
         },
         "baseline": {
@@ -93,15 +100,8 @@ def summary_of(
         "data": {"name": materials.name, "fingerprint": materials.fingerprint},
         "seed": seed,
         "seconds": round(seconds, 1),
-        "versions": {
-            name: _version(name)
-            for name in ("cellformer", "torch", "lightning", "numpy", "scipy", "rdkit")
-        },
-        "machine": {
-            "platform": platform.platform(),
-            "processor": _processor(),
-            "threads": torch.get_num_threads(),
-        },
+        **{name: last[name] for name in ("source", "versions", "machine")},
+        "sessions": [*earlier, last],
     }
 
 
@@ -112,14 +112,6 @@ def residuals_of(run: TrainedRun, materials: Materials, part: str) -> Residuals:
     targets = materials.complexes.targets_of(chosen)
     name = f"the {part} part of {materials.name}"
     return Residuals.of(run.recipe.task, outputs, targets, name)
-
-
-def _version(package: str) -> str | None:
-    """None where a package runs from its source, or is not there because nothing needed it."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def score_outputs(
@@ -167,11 +159,3 @@ def describe(summary: dict[str, Any]) -> str:
     if metric in ("mae", "rmse") and base:
         lines.append(f"ratio: {best / base:.3f}")
     return "\n".join(lines)
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
-    except (OSError, StopIteration):
-        return platform.processor()

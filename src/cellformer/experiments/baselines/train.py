@@ -61,6 +61,7 @@ def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
                 if part != "train" and len(chosen)
             }
     summary = summary_of(
+        folder,
         materials,
         checkpoints,
         outputs,
