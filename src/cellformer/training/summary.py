@@ -28,6 +28,7 @@ def write_summary(
     recipe: Recipe,
     checkpoints: Checkpoints,
     seconds: float,
+    processes: int = 1,
 ) -> dict[str, Any]:
     """Scores the best and the last weights on validation and test data and writes summary.json.
 
@@ -84,6 +85,7 @@ def write_summary(
             "platform": platform.platform(),
             "processor": _processor(),
             "threads": torch.get_num_threads(),
+            "processes": processes,
         },
     }
     write_json(folder.summary, summary)
