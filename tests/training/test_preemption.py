@@ -54,9 +54,10 @@ def test_a_training_stopped_anywhere_ends_with_the_bits_of_one_that_was_not(
         ("on_validation_epoch_end", 1, signal.SIGTERM, 2),  # between two epochs
         ("validation_step", 1, signal.SIGTERM, 2),  # the last validation
     ):
-        with monkeypatch.context() as patch, pytest.raises(TrainingInterrupted) as stopped:
+        with monkeypatch.context() as patch:
             stop_at(patch, name, call, number)
-            resume(folder) if folder.exists() else train(tiny, folder)
+            with pytest.raises(TrainingInterrupted) as stopped:
+                resume(folder) if folder.exists() else train(tiny, folder)
         assert stopped.value.signal == number
         assert (folder / "curve.csv").exists() == (epochs > 0)
         if epochs:
@@ -81,12 +82,9 @@ def test_a_signal_is_raised_at_once_or_where_it_is_looked_after():
     with StopRequests() as requests, pytest.raises(StopSignal):
         signal.raise_signal(signal.SIGUSR1)
     assert requests.number == signal.SIGUSR1
-    done = []
-    with pytest.raises(StopSignal), StopRequests() as requests, requests.deferred():
-        signal.raise_signal(signal.SIGTERM)
-        signal.raise_signal(signal.SIGINT)  # the first one counts
-        done.append(requests.number)
-    assert done == [signal.SIGTERM]
+    with StopRequests() as requests, pytest.raises(StopSignal), requests.deferred():
+        list(map(signal.raise_signal, (signal.SIGTERM, signal.SIGINT)))
+    assert requests.number == signal.SIGTERM  # the first one
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
 

@@ -1,5 +1,6 @@
 """The processes that train one model together, and what they tell each other."""
 
+import atexit
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -145,23 +146,28 @@ def joined(device: str) -> Iterator[World]:
                 "start one process per GPU, or set training.device to cpu"
             )
         torch.cuda.set_device(environment.local_rank())
-    outermost = not dist.is_initialized()
-    if outermost:
-        os.environ["MASTER_ADDR"] = environment.main_address
-        os.environ["MASTER_PORT"] = str(environment.main_port)
-        dist.init_process_group(
-            "nccl" if device == "cuda" else "gloo",
-            rank=environment.global_rank(),
-            world_size=environment.world_size(),
-            timeout=STEP,
-        )
+    if not dist.is_initialized():
+        _connect(environment, "nccl" if device == "cuda" else "gloo")
     group = dist.new_group(backend="gloo", timeout=STAGE)
     with _quiet(environment.global_rank() > 0):
         yield World(
             environment.global_rank(), environment.world_size(), local_size, environment, group
         )
-    # Not after an error: to take leave of a process that is gone may take forever.
-    dist.destroy_process_group(None if outermost else group)
+    dist.destroy_process_group(group)
+
+
+def _connect(environment: ClusterEnvironment, backend: str) -> None:
+    """Until the process ends, because torchrun's processes can connect only once."""
+    os.environ["MASTER_ADDR"] = environment.main_address
+    os.environ["MASTER_PORT"] = str(environment.main_port)
+    dist.init_process_group(
+        backend,
+        rank=environment.global_rank(),
+        world_size=environment.world_size(),
+        timeout=STEP,
+    )
+    if backend == "nccl":
+        atexit.register(dist.destroy_process_group)
 
 
 def lost_contact(error: BaseException) -> bool:

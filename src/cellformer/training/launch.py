@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from cellformer.training.distributed import PeerError
@@ -36,6 +35,7 @@ def launch(folder: Path, processes: int, stop_after: int | None, requests: StopR
                          "WORLD_SIZE": processes, "LOCAL_WORLD_SIZE": processes}  # fmt: skip
                 environment = {
                     "OMP_NUM_THREADS": threads,
+                    "TORCH_CPP_LOG_LEVEL": "ERROR",  # or DDP tells that all parameters are used
                     **os.environ,
                     **address,
                     **{name: str(value) for name, value in place.items()},
@@ -51,9 +51,8 @@ def launch(folder: Path, processes: int, stop_after: int | None, requests: StopR
             codes = _wait(members, requests)
         finally:
             for member in members:
-                with suppress(ProcessLookupError):
-                    member.kill()
-                member.wait()
+                member.kill()
+                member.communicate()
     if RESUME_ME in codes:
         raise StopSignal(requests.number or signal.SIGTERM)
     killed = [(rank, -code) for rank, code in enumerate(codes) if code < 0]

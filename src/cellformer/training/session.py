@@ -23,11 +23,7 @@ def session(config: TrainingConfig, folder: Path) -> Iterator[tuple[World, StopR
         except StopSignal as stopped:
             raise TrainingInterrupted(folder, stopped.number) from stopped
         except RuntimeError as error:
-            if not (isinstance(error, PeerError) or lost_contact(error)):
-                raise
-            if requests.number:  # the others have stopped already
-                raise TrainingInterrupted(folder, requests.number) from error
-            if isinstance(error, PeerError):
+            if not lost_contact(error):
                 raise
             raise PeerError(
                 "another process of this training has ended; its own message says why, and where "

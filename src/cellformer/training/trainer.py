@@ -38,7 +38,7 @@ def _strategy(world: World) -> DDPStrategy | Literal["auto"]:
     """Gradients are averaged; a batch without 2-cells leaves their parameters unused."""
     if world.size == 1:
         return "auto"
-    return DDPStrategy(find_unused_parameters=True, broadcast_buffers=False)
+    return DDPStrategy(find_unused_parameters=True)
 
 
 def device_of(config: TrainingConfig) -> Literal["cpu", "cuda"]:
@@ -64,7 +64,6 @@ def quiet_lightning() -> Iterator[None]:
             ".*Checkpoint directory.*exists and is not empty.*",
             ".*your dataloader is not resumable.*",  # ours is
             ".*use `self.log.*sync_dist=True.*",  # what is logged is equal everywhere
-            ".*find_unused_parameters=True was specified.*",
         ):
             warnings.filterwarnings("ignore", advice)
         try:
