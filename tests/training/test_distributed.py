@@ -57,7 +57,7 @@ def config(tmp_path_factory):
     write_npz(path, graphs, y, split, target_names=("vertices", "edges"))
     return RunConfig(
         data=DataConfig(source=str(path), encodings="bspe:3+rwpe:2"),
-        attention="pairwise-mixed",
+        attention="general-sparse",
         # Without biases: that of keys has no effect, so what it learns is rounding errors.
         model=ArchitectureConfig(width=16, layers=2, heads=2, dropout=0.0, attention_dropout=0.0,
                                  projection_bias=False),
