@@ -2,8 +2,8 @@ import logging
 import os
 import subprocess
 import sys
-import time
 import textwrap
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
