@@ -98,8 +98,9 @@ from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingCon
 from .training.estimate import Estimate, estimate
 from .training.estimator import CellularClassifier, CellularRegressor
 from .training.evaluate import evaluate
-from .training.fit import TrainingInterrupted, resume, train
+from .training.fit import resume, train
 from .training.predict import predict
+from .training.preemption import TrainingInterrupted
 from .training.several import cross_validate, train_ensemble
 
 __version__: str

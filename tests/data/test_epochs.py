@@ -106,3 +106,11 @@ def test_the_epoch_may_be_chosen_after_iteration_has_begun():
     begun = iter(sampler)
     sampler.set_epoch(4)
     assert list(begun) == epoch(sampler, 4)
+
+
+def test_a_resumed_epoch_leaves_out_what_was_done_and_the_next_one_is_whole():
+    sampler = EpochBatches(np.ones(50, np.int64), 5, True, 0)
+    whole, following = epoch(sampler, 2), epoch(sampler, 3)
+    sampler.go_on_after(4)
+    assert epoch(sampler, 2) == whole[4:]
+    assert epoch(sampler, 3) == following

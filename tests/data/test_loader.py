@@ -11,7 +11,7 @@ from cellformer.complexes.examples import cycle, path, vertex
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.complexes.resident import ResidentComplexes
 from cellformer.complexes.store import open_ragged, save_ragged
-from cellformer.data.loader import ComplexDataset, batches
+from cellformer.data.loader import ComplexDataset, Share, batches
 
 
 @pytest.fixture
@@ -32,6 +32,22 @@ def test_each_chosen_complex_comes_once_and_the_last_batch_is_smaller(ragged):
     shuffled = epoch(batches(ragged, np.arange(7), 3, shuffle=True))
     assert [len(batch) for batch in shuffled] == [3, 3, 1]
     assert sorted(number for batch in shuffled for number in batch) == list(range(7))
+
+
+@pytest.mark.parametrize("resident", [False, True])
+def test_processes_share_every_batch_and_one_that_is_left_over_counts_nothing(ragged, resident):
+    complexes = ResidentComplexes.of(ragged, {}) if resident else ragged
+    shares = [
+        list(batches(complexes, np.arange(7), 6, shuffle=False, share=Share(rank, 2)))
+        for rank in (0, 1)
+    ]
+    for rank, share in enumerate(shares):
+        assert share[0].targets.ravel().tolist() == [rank, rank + 2, rank + 4]
+        assert share[0].part.places.tolist() == [rank, rank + 2, rank + 4]
+        assert [batch.part.total for batch in share] == [6, 1]
+    assert shares[0][1].targets.tolist() == [[6.0]]
+    assert shares[1][1].num_complexes == 1
+    assert shares[1][1].targets.isnan().all()
 
 
 def test_a_batch_is_the_union_of_its_complexes(ragged):

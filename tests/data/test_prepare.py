@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -310,6 +311,20 @@ def test_two_processes_on_an_empty_cache_prepare_once(tmp_path):
     assert results[0][0].startswith("1480 ")
     assert sum("Preparing" in err for _, err in results) == 1
     assert len(list((tmp_path / "cache" / "prepared").iterdir())) == 2  # the store, its lock
+
+
+def test_a_preparation_that_is_killed_does_not_block_the_next_one(tmp_path):
+    guard = 'if __name__ == "__main__":\n    main()'
+    killed, folder = start(tmp_path, 0, guard), tmp_path / "cache" / "prepared"
+    deadline = time.monotonic() + 120
+    while not any(folder.glob("*.lock")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    killed.kill()
+    killed.communicate()
+    process = start(tmp_path, 0, guard)
+    out, err = process.communicate(timeout=120)
+    assert out.startswith("1480 "), err
 
 
 def test_a_script_without_a_main_guard_is_told_so_and_does_not_hang(tmp_path):

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import torch
 
 import cellformer as cf
+from cellformer.complexes.batch import Part
 from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN
 from cellformer.model.signs import with_random_signs
 
@@ -28,3 +31,16 @@ def test_signs_are_drawn_per_complex_and_column_as_their_kind_says(encoded, ring
 def test_encodings_without_columns_stay_empty(encoded, ring):
     batch = cf.collate([encoded(ring(3), columns=0)])
     assert [rows.shape[1] for rows in with_random_signs(batch)] == [0, 0, 0]
+
+
+def test_parts_of_a_batch_have_the_signs_that_they_have_in_the_whole(encoded, ring):
+    complexes = [encoded(ring(3, seed=s), s, signs=[SHARED_SIGN, RANK_SIGN]) for s in range(7)]
+    torch.manual_seed(5)
+    whole = with_random_signs(cf.collate(complexes))
+    for rank in (0, 1):
+        places = torch.arange(rank, 7, 2)
+        batch = cf.collate([complexes[place] for place in places])
+        signed = with_random_signs(replace(batch, part=Part(places, 7, seed=5)))
+        for rows, others in zip(signed, whole, strict=True):
+            cells = len(others) // 7
+            assert torch.equal(rows, others.view(7, cells, 2)[places].flatten(0, 1))

@@ -9,8 +9,9 @@ from cellformer.model.config import ArchitectureConfig
 from cellformer.training import several
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.evaluate import evaluate
-from cellformer.training.fit import TrainingInterrupted, train
+from cellformer.training.fit import train
 from cellformer.training.predict import predict
+from cellformer.training.preemption import TrainingInterrupted
 from cellformer.training.run_folder import RunFolder
 from cellformer.training.several import (
     cross_validate,

@@ -62,7 +62,10 @@ def build_parser(arguments: Sequence[str]) -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns 0, 1 for failing input, 2 for a usage error, 128 + a signal."""
+    """Runs one command; returns 0, 1 for failing input, 2 for a usage error, 130 for Ctrl-C.
+
+    A training that was stopped and can go on returns 75.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     logging.getLogger("lightning").setLevel(logging.WARNING)

@@ -85,7 +85,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.experiments.interruption import Terminated
     from cellformer.experiments.reproduce import reproduce
     from cellformer.experiments.runner import Sequential
-    from cellformer.training.fit import TrainingInterrupted
+    from cellformer.training.preemption import TrainingInterrupted
 
     grid = Grid(
         tuple(arguments.datasets),

@@ -1,4 +1,8 @@
-"""Train a model on a data set, into a run folder."""
+"""Train a model on a data set, into a run folder.
+
+SIGTERM, SIGUSR1 and Ctrl-C keep the state of the training and end it with exit code 75; --resume
+goes on from there.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -30,7 +34,13 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         help="the run folder to make (default: runs/ and the name of the source)",
     )
     parser.add_argument(
-        "--resume", type=Path, default=None, help="a run folder to go on with, instead of a source"
+        "--resume",
+        type=str,
+        default=None,
+        metavar="FOLDER",
+        help="a run folder to go on with, instead of a source; or auto, beside a source: to go on "
+        "with the output folder if it holds this run unfinished, to leave it if it is finished, "
+        "and otherwise to begin",
     )
     add_preset(
         parser,
@@ -67,8 +77,12 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Trains, prints the result, and says where it is."""
-    if (arguments.source is None) == (arguments.resume is None):
-        raise ValueError("give either a source to train on or --resume with a run folder")
+    again = arguments.resume == "auto"
+    if (arguments.source is None) == (arguments.resume is None or again):
+        raise ValueError(
+            "give either a source to train on, with or without --resume auto, or --resume with a "
+            "run folder"
+        )
     if arguments.ensemble is not None and arguments.folds is not None:
         raise ValueError("give either --ensemble or --folds")
     if arguments.source == "-":
@@ -76,20 +90,24 @@ def run(arguments: Namespace) -> int:
             "a run must be able to read its data again, so it cannot be trained on standard "
             "input; give a file"
         )
+    from cellformer.experiments.jobs import Job
     from cellformer.report.write import write_report
-    from cellformer.training.fit import TrainingInterrupted, resume, train
+    from cellformer.training.distributed import PeerError, is_first
+    from cellformer.training.ensemble import MemberKind
+    from cellformer.training.fit import resume, train
+    from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
     from cellformer.training.run_folder import RunFolder
     from cellformer.training.several import (
-        cross_validate,
         describe_several,
+        perform_several,
         resume_several,
-        train_ensemble,
+        train_several,
     )
     from cellformer.training.summary import describe
 
     try:
-        if arguments.resume is not None:
-            folder = arguments.resume
+        if arguments.source is None:
+            folder = Path(arguments.resume)
             several = RunFolder(folder).members.exists()
             summary = resume_several(folder) if several else resume(folder)
         else:
@@ -101,16 +119,23 @@ def run(arguments: Namespace) -> int:
             config = RunConfig(
                 data, arguments.attention, arguments.model, arguments.optimizer, arguments.training
             )
-            folder = arguments.output or _free_folder(arguments.source)
-            if arguments.ensemble is not None:
-                summary = train_ensemble(config, folder, arguments.ensemble)
-            elif arguments.folds is not None:
-                summary = cross_validate(config, folder, arguments.folds)
+            folder = arguments.output or _folder(arguments.source, free=not again)
+            kind: MemberKind = "seeds" if arguments.folds is None else "folds"
+            count = arguments.ensemble or arguments.folds
+            if count is not None:
+                summary = (perform_several if again else train_several)(config, folder, kind, count)
             else:
-                summary = train(config, folder)
+                summary = Job(config, folder).perform() if again else train(config, folder)
     except TrainingInterrupted as stopped:
-        print(f"cellformer: {stopped}", file=sys.stderr)
-        return 128 + stopped.signal
+        if is_first():
+            print(f"cellformer: {stopped}", file=sys.stderr)
+        return RESUME_ME
+    except PeerError as error:
+        if str(error):
+            print(f"cellformer: {error}", file=sys.stderr)
+        return 1
+    if not is_first():
+        return 0
     print(describe_several(summary) if "members" in summary else describe(summary))
     if "members" not in summary:
         write_report(folder)
@@ -118,11 +143,11 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _free_folder(source: str) -> Path:
-    """runs/NAME, or runs/NAME-2 and so on where earlier runs lie."""
+def _folder(source: str, free: bool) -> Path:
+    """runs/NAME, or, if it has to be free, runs/NAME-2 and so on where earlier runs lie."""
     name = Path(source).name.split(".")[0] or "run"
     folder, number = Path("runs") / name, 1
-    while folder.exists():
+    while free and folder.exists():
         number += 1
         folder = Path("runs") / f"{name}-{number}"
     return folder

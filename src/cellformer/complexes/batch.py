@@ -35,6 +35,18 @@ class Faces:
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """Where the complexes of a batch stand in a larger one, which several processes share.
+
+    What is random per complex is drawn from ``seed`` for the whole batch, by every process alike.
+    """
+
+    places: Int64[Tensor, " complex"]
+    total: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class CellBatch:
     """The disjoint union of some complexes: rank after rank, in each rank complex after complex.
 
@@ -49,6 +61,7 @@ class CellBatch:
     encoding_signs: Int8[Tensor, " encoding"]
     targets: Float32[Tensor, "target_row target"] | None = None  # of complexes, or of cells
     _neighborhoods: dict[Hashable, Neighborhood] = field(default_factory=dict, repr=False)
+    part: Part | None = None  # of what it is a part, if it is
 
     @property
     def num_complexes(self) -> int:

@@ -51,12 +51,17 @@ class EpochBatches(Sampler[list[int]]):
         self.seed = seed
         self.bucket = bucket
         self.epoch = 0
+        self._done = 0
         self._length = self._longest_epoch()
         self._tell_of_giants()
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the order of the next iteration."""
         self.epoch = epoch
+
+    def go_on_after(self, batches: int) -> None:
+        """Leaves out so many batches of the next iteration, as a resumed training has done them."""
+        self._done = batches
 
     def __len__(self) -> int:
         return self._length
@@ -71,7 +76,8 @@ class EpochBatches(Sampler[list[int]]):
             bounds = self._bounds(order)
         bounds = _with_batches(bounds, self.cells[order], self._length)
         numbers = generator.permutation(self._length) if self.bucket else range(self._length)
-        for number in numbers:
+        done, self._done = self._done, 0
+        for number in numbers[done:]:
             yield order[bounds[number] : bounds[number + 1]].tolist()
 
     def _order(self, generator: np.random.Generator) -> Int64[np.ndarray, " count"]:

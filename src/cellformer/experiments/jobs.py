@@ -22,7 +22,7 @@ class Job:
         return RunFolder(self.folder).summary.exists()
 
     def perform(self) -> dict[str, Any]:
-        """Trains, goes on from the last finished epoch, or reads the result, and returns it.
+        """Trains, goes on from where training stopped, or reads the result, and returns it.
 
         Raises ValueError if the folder holds a run of another configuration, and what `train`
         raises.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from cellformer.experiments.jobs import Job
-from cellformer.training.fit import TrainingInterrupted
+from cellformer.training.preemption import TrainingInterrupted
 
 logger = logging.getLogger(__name__)
 

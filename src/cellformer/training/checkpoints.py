@@ -15,12 +15,22 @@ from cellformer.training.run_folder import RunFolder, save_weights
 Row = dict[str, float]
 
 
+def save_state(trainer: pl.Trainer, folder: RunFolder) -> None:
+    """Keeps all that resuming needs, in one file; all processes of a training call it together."""
+    if not trainer.is_global_zero:
+        trainer.save_checkpoint(folder.resume, weights_only=False)  # writes nothing here
+        return
+    with replace_atomically(folder.resume) as unfinished:
+        trainer.save_checkpoint(unfinished, weights_only=False)  # the optimizer too
+
+
 class Checkpoints(pl.Callback):
     """Keeps the best and the last weights, the learning curve, and the state to resume from.
 
     The best epoch is the one with the best validation metric; the first of equals wins, and a
     value that is not a number never does. Every file is replaced in one step, so a run that is
-    stopped at any moment can be resumed from its last finished epoch.
+    stopped at any moment can be resumed: from its last finished epoch, or from the step where
+    `Preemption` kept its state.
     """
 
     def __init__(self, folder: RunFolder, metric: str):
@@ -29,17 +39,28 @@ class Checkpoints(pl.Callback):
         self.best_value = math.nan
         self.best_epoch = -1
         self.curve: list[Row] = []
+        self.ended = False
         self.started = time.monotonic()
 
     def state_dict(self) -> dict[str, Any]:
         """What resuming needs; plain numbers only."""
-        return {"best_value": self.best_value, "best_epoch": self.best_epoch, "curve": self.curve}
+        return {
+            "best_value": self.best_value,
+            "best_epoch": self.best_epoch,
+            "curve": self.curve,
+            "ended": self.ended,
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes up the state of the interrupted training."""
         self.best_value = state_dict["best_value"]
         self.best_epoch = state_dict["best_epoch"]
         self.curve = state_dict["curve"]
+        self.ended = state_dict.get("ended", False)  # runs of before have none
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Leaves a training that ended before its last epoch as it is."""
+        trainer.should_stop = self.ended
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the clock of the epoch."""
@@ -61,13 +82,15 @@ class Checkpoints(pl.Callback):
             "seconds": round(time.monotonic() - self.started, 3),
         }
         self.curve.append(row)
-        if self._is_best(measured.get(f"val_{self.metric}", math.nan)):
+        self.ended = trainer.should_stop
+        best = self._is_best(measured.get(f"val_{self.metric}", math.nan))
+        if best:
             self.best_value, self.best_epoch = measured[f"val_{self.metric}"], trainer.current_epoch
-            save_weights(self.folder.weights("best"), pl_module.model)
-        save_weights(self.folder.weights("last"), pl_module.model)
-        self._write_curve()
-        with replace_atomically(self.folder.resume) as unfinished:
-            trainer.save_checkpoint(unfinished, weights_only=False)  # the optimizer too
+        if trainer.is_global_zero:
+            for which in ("best", "last") if best else ("last",):
+                save_weights(self.folder.weights(which), pl_module.model)
+            self._write_curve()
+        save_state(trainer, self.folder)
 
     def _is_best(self, value: float) -> bool:
         if math.isnan(value):

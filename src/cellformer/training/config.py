@@ -137,9 +137,9 @@ class TrainingConfig:
     """Minutes after which training ends, with a last validation, even if epochs are left; the
     schedule stays as it is."""
     batch_size: int = 64
-    """Complexes per step; the most, where batch_cells is given."""
+    """Complexes per step, all processes together; the most, where batch_cells is given."""
     batch_cells: int | None = None
-    """Most cells per step, all ranks together; a complex with more is a step of its own."""
+    """Most cells per step, all processes together; a complex with more is a step of its own."""
     bucket: bool = False
     """Whether the complexes of a step are of like size; steps still come in random order."""
     loss: Literal["auto", "l1", "mse", "huber"] = "auto"
@@ -164,6 +164,9 @@ class TrainingConfig:
     keep_memory: bool = True
     """On a CPU, whether memory that a step frees is kept for the next one: up to twice as fast for
     large batches, for up to twice the memory."""
+    processes: int = 1
+    """Processes on this machine that train together, each on a share of every batch, on a GPU of
+    its own or with its part of the cores; torchrun and SLURM start them themselves."""
     compile: bool = False
     """Whether layers are compiled by torch.compile; needs a C++ compiler, and an attention that
     is sparse everywhere. It takes a minute and was of no use on a CPU."""
@@ -171,7 +174,7 @@ class TrainingConfig:
     """Same seed, same bits; on a GPU this refuses operations that are not reproducible."""
 
     def __post_init__(self) -> None:
-        _at_least(1, epochs=self.epochs, batch_size=self.batch_size)
+        _at_least(1, epochs=self.epochs, batch_size=self.batch_size, processes=self.processes)
         _at_least(0, loader_workers=self.loader_workers)
         if self.max_minutes is not None and not self.max_minutes > 0:
             raise ValueError(f"max_minutes must be positive, got {self.max_minutes}")

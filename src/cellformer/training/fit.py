@@ -2,7 +2,6 @@
 
 import logging
 import math
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import torch
 from jaxtyping import Float
 from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.loggers import TensorBoardLogger
-from lightning.pytorch.utilities.exceptions import SIGTERMException
 from torch import Tensor
 from torch.utils.data import DataLoader
 
@@ -27,30 +25,23 @@ from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.display import display
+from cellformer.training.distributed import World, launched
+from cellformer.training.launch import launch
 from cellformer.training.loss import class_weights_of
 from cellformer.training.materials import Materials, gather
 from cellformer.training.memory import keep_freed_memory
 from cellformer.training.metrics import higher_is_better
 from cellformer.training.module import CellularModule
 from cellformer.training.placement import placed
+from cellformer.training.preemption import Preemption, StopRequests
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder
+from cellformer.training.session import session
 from cellformer.training.sessions import begin_session
 from cellformer.training.summary import write_summary
 from cellformer.training.trainer import device_of, quiet_lightning, trainer_options
 
 logger = logging.getLogger(__name__)
-
-
-class TrainingInterrupted(Exception):  # noqa: N818 - like KeyboardInterrupt
-    """Training was stopped from outside; ``signal`` is the number of what stopped it."""
-
-    def __init__(self, folder: Path, signal: int):
-        super().__init__(
-            f"interrupted; all up to the last finished epoch is in {folder}; "
-            f"go on with: cellformer train --resume {folder}"
-        )
-        self.signal = signal
 
 
 def train(
@@ -61,32 +52,49 @@ def train(
     ``data`` is learned instead of the source that the configuration names; such a run predicts
     like any other, but cannot be resumed or scored on its own parts from the folder alone.
     ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
-    of them; `resume` goes on. Raises FileExistsError if the folder holds a run already, ValueError
-    for data that cannot be trained on, `TrainingInterrupted` on Ctrl-C and SIGTERM.
+    of them; `resume` goes on. Called in each of several processes that torchrun or SLURM started,
+    it trains in all of them together. Raises FileExistsError if the folder holds a run already,
+    ValueError for data that cannot be trained on, `TrainingInterrupted` on Ctrl-C, SIGTERM and
+    SIGUSR1, `PeerError` where another process fails.
     """
+    if data is not None and _starts_others(config):
+        raise ValueError(
+            "data in memory are not sent to other processes; set training.processes to 1, give the "
+            "path of a file, or start this script with torchrun"
+        )
     folder = RunFolder(path)
-    folder.claim()
-    materials = gather(config.data, data)
-    recipe = Recipe.for_materials(config, materials)
-    recipe.write(folder)
-    folder.write_failures(materials.failures)
-    folder.write_leaks(materials.leaks)
-    folder.write_config(config)
-    return _run(config, folder, materials, recipe, stop_after)
+    with session(config.training, path) as (world, requests):
+        world.from_first(folder.claim)
+        materials = world.together(lambda: gather(config.data, data))
+        recipe = Recipe.for_materials(config, materials)
+
+        def write() -> None:
+            recipe.write(folder)
+            folder.write_failures(materials.failures)
+            folder.write_leaks(materials.leaks)
+            folder.write_config(config)
+
+        world.from_first(write)
+        return _run(config, folder, materials, recipe, stop_after, world, requests)
 
 
 def resume(path: Path, stop_after: int | None = None) -> dict[str, Any]:
     """Goes on with an interrupted run; the result equals that of an uninterrupted one.
 
-    A finished run is left as it is and its summary returned. Raises FileNotFoundError if the
-    folder holds no run.
+    A finished run is left as it is and its summary returned. The number of processes may be
+    another one than before. Raises FileNotFoundError if the folder holds no run, and otherwise as
+    `train`.
     """
     folder = RunFolder(path)
     config = RunConfig.from_json(folder.require(folder.config))
     if folder.summary.exists():
         logger.info("%s is finished already", path)
         return folder.read_summary()
-    return _run(config, folder, gather(config.data), Recipe.read(folder), stop_after)
+    with session(config.training, path) as (world, requests):
+        world.from_first(lambda: None)  # as `train` asks who may have the folder
+        materials = world.together(lambda: gather(config.data))
+        recipe = world.from_first(lambda: Recipe.read(folder))
+        return _run(config, folder, materials, recipe, stop_after, world, requests)
 
 
 def _run(
@@ -95,7 +103,12 @@ def _run(
     materials: Materials,
     recipe: Recipe,
     stop_after: int | None,
+    world: World,
+    requests: StopRequests,
 ) -> dict[str, Any]:
+    if _starts_others(config):
+        launch(folder.path, config.training.processes, stop_after, requests)
+        return folder.read_summary()
     began = time.monotonic()
     chosen = config.training
     torch.manual_seed(chosen.seed)
@@ -111,10 +124,12 @@ def _run(
         config.optimizer,
         seed=chosen.seed,
         class_weights=training_weights(recipe.task, chosen, materials),
+        world=world,
     )
-    checkpoints = fit(module, chosen, folder, materials, complexes, stop_after)
-    return write_summary(
-        config, folder, materials, recipe, checkpoints, seconds=time.monotonic() - began
+    checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after)
+    seconds = time.monotonic() - began
+    return world.from_first(
+        lambda: write_summary(config, folder, materials, recipe, checkpoints, seconds)
     )
 
 
@@ -124,12 +139,14 @@ def fit(
     folder: RunFolder,
     materials: Materials,
     complexes: RaggedComplexes | ResidentComplexes,
+    requests: StopRequests,
     stop_after: int | None = None,
 ) -> Checkpoints:
     """The loop itself, from ``folder.resume`` where that exists; says what was kept.
 
     ``complexes`` are those of the materials, wherever they lie.
     """
+    world = module.world
     loaders = {
         part: batches(
             complexes,
@@ -140,6 +157,7 @@ def fit(
             workers=chosen.loader_workers,
             batch_cells=chosen.batch_cells,
             bucket=chosen.bucket and part == "train",
+            share=world.share,
         )
         for part in ("train", "val")
     }
@@ -153,7 +171,7 @@ def fit(
         sum(p.numel() for p in module.parameters()),
         module.total_steps,
     )
-    begin_session(folder)
+    world.from_first(lambda: begin_session(folder, world.size))
     checkpoints = Checkpoints(folder, module.task.metric)
     with quiet_lightning():
         trainer = pl.Trainer(
@@ -162,6 +180,7 @@ def fit(
                 checkpoints,
                 StopAtStep(module.total_steps),
                 *_other_callbacks(chosen, module.task.metric),
+                Preemption(folder, world, requests),
             ],
             logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
             precision="32-true" if chosen.precision == "32" else chosen.precision,
@@ -169,21 +188,17 @@ def fit(
             num_sanity_val_steps=0,
             enable_checkpointing=False,
             log_every_n_steps=1,
-            **trainer_options(chosen),
+            **trainer_options(chosen, world),
         )
         if chosen.keep_memory and trainer.strategy.root_device.type == "cpu":
             keep_freed_memory()
-        try:
+        with requests.deferred():
             trainer.fit(
                 module,
                 datamodule=Loaders(loaders["train"], loaders["val"]),
                 ckpt_path=folder.resume if folder.resume.exists() else None,
                 weights_only=True,
             )
-        except SIGTERMException as error:
-            raise TrainingInterrupted(folder.path, signal.SIGTERM) from error
-        except SystemExit as error:  # Lightning's answer to Ctrl-C
-            raise TrainingInterrupted(folder.path, signal.SIGINT) from error
     return checkpoints
 
 
@@ -195,10 +210,15 @@ def training_weights(
     return class_weights_of(task, chosen.class_weights, targets)
 
 
-class Loaders(pl.LightningDataModule):
-    """Tells the order of batches which epoch it is before a worker can ask for one.
+def _starts_others(config: RunConfig) -> bool:
+    """Whether it is for this process to start those that train."""
+    return config.training.processes > 1 and launched() is None
 
-    Lightning does so itself, but after workers have begun with the first batches.
+
+class Loaders(pl.LightningDataModule):
+    """Tells the order of batches where training stands before a worker can ask for a batch.
+
+    Lightning tells it the epoch itself, but after workers have begun with the first batches.
     """
 
     def __init__(self, train: DataLoader[CellBatch], val: DataLoader[CellBatch]):
@@ -211,6 +231,8 @@ class Loaders(pl.LightningDataModule):
         assert isinstance(self.train.sampler, EpochBatches)
         assert self.trainer is not None
         self.train.sampler.set_epoch(self.trainer.current_epoch)
+        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready
+        self.train.sampler.go_on_after(done % len(self.train))  # all done: the next epoch's turn
         return self.train
 
     def val_dataloader(self) -> DataLoader[CellBatch]:

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
@@ -24,9 +24,24 @@ def loss_of(
 ) -> Float[Tensor, ""]:
     """The mean loss over all present targets of a batch; NaN marks a missing one.
 
+    A batch without any target has loss 0 and zero gradients. See `total_loss`.
+    """
+    total, present = total_loss(task, loss, outputs, targets, class_weights)
+    return total / present.clamp(min=1)
+
+
+def total_loss(
+    task: Task,
+    loss: LossName,
+    outputs: Float[Tensor, "row output"],
+    targets: Float[Tensor, "row target"],
+    class_weights: Float[Tensor, "target class"] | None = None,
+) -> tuple[Float[Tensor, ""], Int64[Tensor, ""]]:
+    """The sum of the losses over all present targets of a batch, and their number.
+
     A value's part is multiplied by its class's entry in ``class_weights``, if given. L1 for
     regression unless chosen otherwise, binary cross-entropy with logits, cross-entropy (the paper,
-    "Training details"). A batch without any target has loss 0 and zero gradients.
+    "Training details").
     """
     present = ~torch.isnan(targets)
     known = torch.where(present, targets, 0).to(outputs.dtype)
@@ -43,7 +58,7 @@ def loss_of(
     if class_weights is not None:
         rows = class_weights.to(each).expand(len(known), -1, -1)  # row target class
         each = each * rows.gather(2, known.long()[:, :, None])[:, :, 0]
-    return _masked_mean(each, present)
+    return torch.where(present, each, 0).sum(), present.sum()
 
 
 def class_weights_of(
@@ -77,9 +92,3 @@ def class_weights_of(
         total = weights @ counts
         rows.append(weights * counts.sum() / total if total else np.ones(classes))
     return torch.tensor(np.stack(rows), dtype=torch.float32)
-
-
-def _masked_mean(
-    values: Float[Tensor, "row target"], present: Bool[Tensor, "row target"]
-) -> Float[Tensor, ""]:
-    return torch.where(present, values, 0).sum() / present.sum().clamp(min=1)

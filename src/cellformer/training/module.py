@@ -1,5 +1,8 @@
 """The Lightning module: one step of training, validation and prediction."""
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import lightning.pytorch as pl
 import torch
 from jaxtyping import Float
@@ -10,10 +13,34 @@ from torch.optim.lr_scheduler import LambdaLR
 from cellformer.complexes.batch import CellBatch
 from cellformer.data.dataset import Task
 from cellformer.training.config import OptimizerConfig
-from cellformer.training.loss import LossName, loss_of
+from cellformer.training.distributed import World
+from cellformer.training.loss import LossName, loss_of, total_loss
 from cellformer.training.metrics import scores
 from cellformer.training.scaling import Scaling
 from cellformer.training.schedule import warmup_cosine
+
+
+@dataclass
+class EpochLoss:
+    """The mean loss of the steps of an epoch, each weighted by its complexes."""
+
+    total: float | Float[Tensor, ""] = 0.0
+    complexes: int = 0
+
+    def add(self, loss: Float[Tensor, ""], complexes: int) -> None:
+        """Counts a step, without waiting for the device."""
+        self.total = self.total + loss.double() * complexes
+        self.complexes += complexes
+
+    def state(self) -> tuple[float, int]:
+        """What another one can be made of."""
+        return float(self.total), self.complexes
+
+    def taken(self) -> float:
+        """The mean; afterwards nothing is counted."""
+        mean = float(self.total) / max(self.complexes, 1)
+        self.total, self.complexes = 0.0, 0
+        return mean
 
 
 class CellularModule(pl.LightningModule):
@@ -29,6 +56,7 @@ class CellularModule(pl.LightningModule):
         total_steps: int = 1,
         seed: int = 0,
         class_weights: Float[Tensor, "target class"] | None = None,
+        world: World | None = None,
     ):
         super().__init__()
         self.model = model
@@ -39,7 +67,9 @@ class CellularModule(pl.LightningModule):
         self.total_steps = total_steps
         self.seed = seed
         self.class_weights = class_weights
+        self.world = world or World()
         self.validated: list[tuple[Tensor, Tensor]] = []
+        self.trained = EpochLoss()
 
     def transfer_batch_to_device(
         self, batch: CellBatch, device: torch.device, dataloader_idx: int
@@ -49,30 +79,41 @@ class CellularModule(pl.LightningModule):
 
     def on_train_batch_start(self, batch: CellBatch, batch_idx: int) -> None:
         """Makes the randomness of a step a function of seed and step, so that resuming is exact."""
-        torch.manual_seed(self.seed * 1_000_003 + self.global_step)
+        # Processes that train together drop different cells.
+        torch.manual_seed(self._step_seed() + (self.world.rank << 40))
 
     def training_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, ""]:
-        """The loss of one batch."""
+        """The loss of one batch: its mean over all targets, those of other processes included.
+
+        A process returns its share of it, times their number, because the gradients of the
+        processes are averaged.
+        """
+        complexes = batch.num_complexes
+        if batch.part is not None:
+            complexes = batch.part.total
+            batch = replace(batch, part=replace(batch.part, seed=self._step_seed()))
         targets = self.scaling.scale(_targets(batch))
         outputs = self.model(batch).float()
-        loss = loss_of(self.task, self.loss, outputs, targets, self.class_weights)
-        self.log(
-            "train_loss",
-            loss,
-            on_step=True,
-            on_epoch=True,
-            prog_bar=True,
-            batch_size=batch.num_complexes,
-        )
-        return loss
+        total, present = total_loss(self.task, self.loss, outputs, targets, self.class_weights)
+        everywhere = self.world.summed(torch.stack([total.detach(), present.to(total.dtype)]))
+        number = everywhere[1].clamp(min=1)
+        self.trained.add(everywhere[0] / number, complexes)
+        self.log("train_loss_step", everywhere[0] / number, prog_bar=True)
+        return total * self.world.size / number
+
+    def _step_seed(self) -> int:
+        return self.seed * 1_000_003 + self.global_step
 
     def validation_step(self, batch: CellBatch, batch_idx: int) -> None:
         """Keeps outputs and targets; metrics are computed over the whole set."""
         self.validated.append((self.model(batch).float(), _targets(batch)))
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the loss and all metrics of the validation set."""
-        outputs, targets = (torch.cat(parts) for parts in zip(*self.validated, strict=True))
+        """Logs the training loss of the epoch, and loss and metrics of the validation set."""
+        self.log("train_loss", self.trained.taken())
+        outputs, targets = (
+            self.world.gathered(torch.cat(parts)) for parts in zip(*self.validated, strict=True)
+        )
         self.validated.clear()
         scaled = self.scaling.scale(targets)
         loss = loss_of(self.task, self.loss, outputs, scaled, self.class_weights)
@@ -80,6 +121,14 @@ class CellularModule(pl.LightningModule):
         values = scores(self.task, self.scaling.unscale(outputs), targets)
         for name, value in values.items():
             self.log(f"val_{name}", value, prog_bar=name == self.task.metric)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Keeps the loss of an epoch that is not over."""
+        checkpoint["trained"] = self.trained.state()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Takes it up again; runs of before were kept between epochs, where there is none."""
+        self.trained = EpochLoss(*checkpoint.get("trained", ()))
 
     def predict_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, "row output"]:
         """Values in the user's units, or logits."""

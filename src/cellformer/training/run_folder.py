@@ -41,7 +41,7 @@ class RunFolder:
 
     @property
     def resume(self) -> Path:
-        """The state of training after the last finished epoch."""
+        """The state of training after the last finished epoch, or where it was asked to stop."""
         return self.path / "resume.ckpt"
 
     @property

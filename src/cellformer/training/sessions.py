@@ -17,13 +17,16 @@ PACKAGE = Path(__file__).resolve().parents[1]
 PACKAGES = ("cellformer", "torch", "lightning", "numpy", "scipy", "rdkit")
 
 
-def begin_session(folder: RunFolder) -> None:
-    """Adds to sessions.json what trains now; a run that was interrupted has several sessions."""
+def begin_session(folder: RunFolder, processes: int = 1) -> None:
+    """Adds to sessions.json what trains now, in so many processes together.
+
+    A run that was interrupted has several sessions.
+    """
     now = {
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
         "source": source_state(),
         "versions": {"python": platform.python_version()} | {n: _version(n) for n in PACKAGES},
-        "machine": machine(),
+        "machine": machine() | {"processes": processes},
     }
     write_json(folder.sessions, [*read_sessions(folder), now])
 

@@ -12,6 +12,7 @@ import numpy as np
 from cellformer.data.dataset import GraphSet
 from cellformer.training.config import RunConfig
 from cellformer.training.conformal import Residuals
+from cellformer.training.distributed import World
 from cellformer.training.ensemble import (
     Ensemble,
     MemberKind,
@@ -19,9 +20,11 @@ from cellformer.training.ensemble import (
     read_members,
     write_members,
 )
-from cellformer.training.fit import TrainingInterrupted, resume, train
+from cellformer.training.fit import resume, train
 from cellformer.training.materials import Materials, gather
+from cellformer.training.preemption import TrainingInterrupted
 from cellformer.training.run_folder import RunFolder, write_json
+from cellformer.training.session import session
 from cellformer.training.summary import residuals_of, score_outputs
 
 logger = logging.getLogger(__name__)
@@ -35,9 +38,7 @@ def train_ensemble(
     Returns the summary: the scores of each, their mean and deviation, and those of the pooled
     answers. The folder predicts like a run. Raises as `train` does.
     """
-    if members < 2:
-        raise ValueError(f"an ensemble has at least 2 members, got {members}")
-    return _train(config, path, "seeds", members, data)
+    return train_several(config, path, "seeds", members, data)
 
 
 def cross_validate(
@@ -48,7 +49,7 @@ def cross_validate(
     Returns the summary: the scores of each, their mean and deviation. The folder predicts as an
     ensemble, with intervals from the errors of each model on its test part. Raises as `train` does.
     """
-    return _train(config, path, "folds", folds, data)
+    return train_several(config, path, "folds", folds, data)
 
 
 def resume_several(path: Path) -> dict[str, Any]:
@@ -57,20 +58,47 @@ def resume_several(path: Path) -> dict[str, Any]:
     if folder.summary.exists():
         logger.info("%s is finished already", path)
         return folder.read_summary()
-    kind, names = read_members(folder)
     config = RunConfig.from_json(folder.require(folder.config))
-    return _run(_variants(config, kind, len(names)), config, folder, None)
+    kind, names = read_members(folder)
+    with session(config.training, path) as (world, _):
+        world.from_first(lambda: None)  # as `train_several` asks who may have the folder
+        return _run(_variants(config, kind, len(names)), config, folder, None, world)
 
 
-def _train(
-    config: RunConfig, path: Path, kind: MemberKind, count: int, data: GraphSet | None
+def perform_several(config: RunConfig, path: Path, kind: MemberKind, count: int) -> dict[str, Any]:
+    """Trains, goes on, or reads the result, as `Job.perform` does for a single run."""
+    folder = RunFolder(path)
+    if not folder.config.exists():
+        return train_several(config, path, kind, count)
+    same = folder.members.exists() and read_members(folder) == (
+        kind,
+        tuple(_variants(config, kind, count)),
+    )
+    if not same or RunConfig.from_json(folder.config) != config:
+        raise ValueError(
+            f"{path} holds a run of another configuration; choose another folder, or move that "
+            "one away"
+        )
+    return resume_several(path)
+
+
+def train_several(
+    config: RunConfig, path: Path, kind: MemberKind, count: int, data: GraphSet | None = None
 ) -> dict[str, Any]:
+    """`train_ensemble` or `cross_validate`."""
+    if kind == "seeds" and count < 2:
+        raise ValueError(f"an ensemble has at least 2 members, got {count}")
     members = _variants(config, kind, count)
     folder = RunFolder(path)
-    folder.claim()
-    write_members(folder, kind, tuple(members))
-    folder.write_config(config)
-    return _run(members, config, folder, data)
+
+    def start() -> None:
+        folder.claim()
+        write_members(folder, kind, tuple(members))
+        folder.write_config(config)
+
+    with session(config.training, path) as (world, _):
+        world.from_first(start)
+        return _run(members, config, folder, data, world)
 
 
 def _variants(config: RunConfig, kind: MemberKind, count: int) -> dict[str, RunConfig]:
@@ -87,7 +115,11 @@ def _variants(config: RunConfig, kind: MemberKind, count: int) -> dict[str, RunC
 
 
 def _run(
-    members: dict[str, RunConfig], config: RunConfig, folder: RunFolder, data: GraphSet | None
+    members: dict[str, RunConfig],
+    config: RunConfig,
+    folder: RunFolder,
+    data: GraphSet | None,
+    world: World,
 ) -> dict[str, Any]:
     summaries = {}
     for number, (name, its) in enumerate(members.items()):
@@ -98,6 +130,17 @@ def _run(
             summaries[name] = resume(member.path) if started else train(its, member.path, data=data)
         except TrainingInterrupted as stopped:
             raise TrainingInterrupted(folder.path, stopped.signal) from stopped
+    return world.from_first(lambda: _finish(summaries, members, config, folder, data))
+
+
+def _finish(
+    summaries: dict[str, dict[str, Any]],
+    members: dict[str, RunConfig],
+    config: RunConfig,
+    folder: RunFolder,
+    data: GraphSet | None,
+) -> dict[str, Any]:
+    """Scores the members together and writes their common summary."""
     summary = _summary(summaries)
     ensemble = Ensemble.open(folder.path, "best" if _all_have_best(folder) else "last")
     if len({its.data for its in members.values()}) == 1:

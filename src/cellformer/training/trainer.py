@@ -8,23 +8,37 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import torch
+from lightning.pytorch.strategies import DDPStrategy
 
 from cellformer.training.config import TrainingConfig
+from cellformer.training.distributed import World
 
 
-def trainer_options(config: TrainingConfig) -> dict[str, Any]:
-    """Device and display; the same for training and prediction.
+def trainer_options(config: TrainingConfig, world: World | None = None) -> dict[str, Any]:
+    """Device and display; the same for training and prediction, which is for one process alone.
 
     On a CPU all operations used here are reproducible anyway, and being strict would cost time.
     """
+    world = world or World()
     strict = config.deterministic and device_of(config) == "cuda"
     return {
         "accelerator": config.device,
-        "devices": 1,
+        "devices": world.local_size,
+        "num_nodes": world.size // world.local_size,
+        "strategy": _strategy(world),
+        "plugins": [world.environment],
+        "use_distributed_sampler": False,  # batches are shared out by their loader
         "deterministic": strict,
         "enable_model_summary": False,
         "enable_progress_bar": sys.stderr.isatty(),
     }
+
+
+def _strategy(world: World) -> DDPStrategy | Literal["auto"]:
+    """Gradients are averaged; a batch without 2-cells leaves their parameters unused."""
+    if world.size == 1:
+        return "auto"
+    return DDPStrategy(find_unused_parameters=True)
 
 
 def device_of(config: TrainingConfig) -> Literal["cpu", "cuda"]:
@@ -48,6 +62,8 @@ def quiet_lightning() -> Iterator[None]:
             ".*Trying to infer the `batch_size`.*",
             ".*overridden `transfer_batch_to_device`.*",
             ".*Checkpoint directory.*exists and is not empty.*",
+            ".*your dataloader is not resumable.*",  # ours is
+            ".*use `self.log.*sync_dist=True.*",  # what is logged is equal everywhere
         ):
             warnings.filterwarnings("ignore", advice)
         try:

@@ -105,5 +105,5 @@ class BaselineConfig:
                 f"networks on graphs read vertices and edges: data.lifting must be skeleton, "
                 f"got {self.data.lifting}"
             )
-        if self.training.compile or self.training.resident is True:
-            raise ValueError("training.compile and training.resident are for our models only")
+        if self.training.compile or self.training.resident is True or self.training.processes > 1:
+            raise ValueError("training.compile, resident and processes are for our models only")

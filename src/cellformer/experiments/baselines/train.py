@@ -16,8 +16,10 @@ from cellformer.experiments.baselines.module import BaselineModule
 from cellformer.model.config import DataShape
 from cellformer.training.fit import fit, training_weights
 from cellformer.training.materials import Materials, gather
+from cellformer.training.preemption import StopRequests
 from cellformer.training.recipe import scaling_of
 from cellformer.training.run_folder import RunFolder, load_weights, write_json
+from cellformer.training.session import session
 from cellformer.training.summary import summary_of
 from cellformer.training.trained import outputs_of
 
@@ -38,6 +40,13 @@ def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
             return folder.read_summary()
     folder.path.mkdir(parents=True, exist_ok=True)
     write_json(folder.config, values)
+    with session(config.training, path) as (world, requests):
+        if world.size > 1:
+            raise ValueError("networks to compare with are trained by one process")
+        return _run(config, folder, requests)
+
+
+def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> dict[str, Any]:
     began = time.monotonic()
     materials = gather(config.data)
     torch.manual_seed(config.training.seed)
@@ -50,7 +59,7 @@ def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
         seed=config.training.seed,
         class_weights=training_weights(materials.task, config.training, materials),
     )
-    checkpoints = fit(module, config.training, folder, materials, materials.complexes)
+    checkpoints = fit(module, config.training, folder, materials, materials.complexes, requests)
     outputs = {}
     for which in ("best", "last"):
         if folder.weights(which).exists():

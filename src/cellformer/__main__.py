@@ -1,0 +1,8 @@
+"""``python -m cellformer``, the same as the command ``cellformer``."""
+
+import sys
+
+from cellformer.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

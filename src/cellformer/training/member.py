@@ -1,0 +1,38 @@
+"""``python -m cellformer.training.member FOLDER``: one of the processes that `launch` starts."""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from cellformer.training.distributed import PeerError
+from cellformer.training.fit import resume
+from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Goes on with the run of a folder beside the other members; returns the exit code."""
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
+    folder, *stop_after = arguments
+    try:
+        resume(Path(folder), int(stop_after[0]) if stop_after else None)
+    except TrainingInterrupted:
+        return RESUME_ME
+    except PeerError:  # the parent knows which one
+        return 1
+    except (ValueError, OSError, ImportError) as error:
+        print(f"cellformer: {error}", file=sys.stderr)  # noqa: T201 - the parent's standard error
+        return 1
+    return 0
+
+
+def _leave_with_parent() -> None:
+    os.read(0, 1)  # its end of the pipe is closed when it is gone
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
