@@ -19,6 +19,7 @@ from cellformer.cli import (
     info,
     lift,
     predict,
+    prepare,
     report,
     train,
 )
@@ -26,6 +27,7 @@ from cellformer.cli.parsing import USAGE_ERROR, Parser
 
 COMMANDS = {
     "fetch": fetch,
+    "prepare": prepare,
     "train": train,
     "evaluate": evaluate,
     "predict": predict,
