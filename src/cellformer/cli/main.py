@@ -22,6 +22,7 @@ from cellformer.cli import (
     prepare,
     report,
     train,
+    tune,
 )
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "fetch": fetch,
     "prepare": prepare,
     "train": train,
+    "tune": tune,
     "evaluate": evaluate,
     "predict": predict,
     "lift": lift,

@@ -20,7 +20,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         type=str,
         nargs="?",
         help="name of a built-in data set, or path of an .npz file or a table (.csv, .tsv, "
-        ".parquet)",
+        ".parquet); with --config it may be left to data.source there",
     )
     parser.add_argument(
         "-o",
@@ -67,11 +67,14 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Trains, prints the result, and says where it is."""
-    if (arguments.source is None) == (arguments.resume is None):
+    source = arguments.source
+    if source is None and arguments.resume is None and arguments.config:
+        source = arguments.data.source
+    if (source is None) == (arguments.resume is None):
         raise ValueError("give either a source to train on or --resume with a run folder")
     if arguments.ensemble is not None and arguments.folds is not None:
         raise ValueError("give either --ensemble or --folds")
-    if arguments.source == "-":
+    if source == "-":
         raise ValueError(
             "a run must be able to read its data again, so it cannot be trained on standard "
             "input; give a file"
@@ -95,13 +98,13 @@ def run(arguments: Namespace) -> int:
         else:
             data = replace(
                 arguments.data,
-                source=arguments.source,
+                source=source,
                 target=tuple(arguments.target) or arguments.data.target,
             )
             config = RunConfig(
                 data, arguments.attention, arguments.model, arguments.optimizer, arguments.training
             )
-            folder = arguments.output or _free_folder(arguments.source)
+            folder = arguments.output or _free_folder(source)
             if arguments.ensemble is not None:
                 summary = train_ensemble(config, folder, arguments.ensemble)
             elif arguments.folds is not None:

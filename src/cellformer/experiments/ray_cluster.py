@@ -9,12 +9,14 @@ import sysconfig
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 from uuid import uuid4
 
 import cellformer
+from cellformer.data.files import replace_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +48,12 @@ def connected(address: str, cpus: float, gpus: float = 0) -> Iterator[None]:
     try:
         import ray
     except ImportError as error:
-        raise ImportError('Ray is not installed; it comes with pip install "cellformer[ray]"') from (
-            error
-        )
+        raise ImportError(
+            'Ray is not installed; it comes with pip install "cellformer[ray]"'
+        ) from (error)
     if ray.is_initialized():
         raise ValueError("Ray is in use in this process already; call ray.shutdown() before")
-    own = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
     ray.init(
         address,
         runtime_env={"env_vars": worker_environment(cpus)},
@@ -69,7 +71,8 @@ def connected(address: str, cpus: float, gpus: float = 0) -> Iterator[None]:
 def _check_room(address: str, cpus: float, gpus: float) -> None:
     import ray
 
-    rooms = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    rooms = [node["Resources"] for node in nodes if node["Alive"]]
     if any(room.get("CPU", 0) >= cpus and room.get("GPU", 0) >= gpus for room in rooms):
         return
     told = f"no machine has {cpus:g} cores and {gpus:g} GPUs for a slot"
@@ -84,6 +87,7 @@ def worker_environment(cpus: float) -> dict[str, str]:
     libraries = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM")
     told = {f"{library}_THREADS": threads for library in libraries}
     told["RAY_CHDIR_TO_TRIAL_DIR"] = "0"  # relative paths mean what they mean here
+    told["TUNE_FUNCTION_THREAD_TIMEOUT_S"] = "60"  # for a trial that is stopped to end
     for name in ("CELLFORMER_DATA", "CELLFORMER_CACHE"):
         if name in os.environ:
             told[name] = str(Path(os.environ[name]).absolute())
@@ -127,6 +131,34 @@ def check_shared(place: Path) -> None:
             "see under this name; run folders and the cache (CELLFORMER_CACHE) have to lie on a "
             "file system that all workers share"
         )
+
+
+@contextmanager
+def at_work(place: Path, name: str, folder: Path, directory: str) -> Iterator[None]:
+    """Called by a worker that trains into a folder, which it has to itself meanwhile.
+
+    It tells the driver, by a file in the `meeting_place`, where it is. ``directory`` is what the
+    relative paths of the data are relative to.
+    """
+    from filelock import FileLock
+
+    check_shared(place)
+    with suppress(OSError):
+        os.chdir(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".lock"):  # a worker that was given up for lost may still be at it
+        with replace_atomically(place / name) as unfinished:
+            here = f"{socket.gethostname()} (process {os.getpid()})"
+            unfinished.write_text(here, encoding="utf-8")
+        yield
+
+
+def whereabouts(place: Path, name: str) -> str | None:
+    """Where the work of this name has been begun last; None if it has not."""
+    try:
+        return (place / name).read_text(encoding="utf-8")
+    except OSError:
+        return None
 
 
 def appears(path: Path) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cellformer.data.shards import Shard, ShardTask, finished_shard
 from cellformer.experiments.ray_cluster import (
@@ -16,6 +17,10 @@ from cellformer.experiments.ray_cluster import (
     meeting_place,
     raised_on_sigterm,
 )
+from cellformer.experiments.runner import reason
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,12 @@ class RayShards:
             max_retries=self.retries,
             retry_exceptions=[FileExistsError],  # a worker that was given up had not ended
         )
-        running: dict[ray.ObjectRef[Shard], ShardTask] = {}
+        running: dict[ObjectRef[Shard], ShardTask] = {}
         try:
             while True:
                 # Enough to keep all busy, little in memory; machines may have come or gone.
-                room = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+                resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+                room = 2 * max(1, int(resources.get("CPU", 1)))
                 while len(running) < room and (task := next(tasks, None)) is not None:
                     running[make.remote(task, place)] = task
                 if not running:
@@ -67,17 +73,17 @@ class RayShards:
             for left in running:
                 ray.cancel(left, force=True)
 
-    def _shard(self, done: "ray.ObjectRef[Shard]", task: ShardTask) -> Shard:
+    def _shard(self, done: "ObjectRef[Shard]", task: ShardTask) -> Shard:
         import ray
 
         try:
-            shard: Shard = ray.get(done)
+            shard = ray.get(done)
         except ray.exceptions.RayTaskError as error:  # the worker's own, without its traceback
             raise error.cause from None
         except ray.exceptions.RayError as error:
             raise RuntimeError(
                 f"the rows from {task.start} on were lost {self.retries + 1} times with their "
-                f"worker ({' '.join(str(error).split())[:200]}). Finished parts are kept; call again"
+                f"worker: {reason(error)[:300]}. Finished parts are kept; call again"
             ) from error
         if not appears(shard.folder.with_suffix(".json")) or finished_shard(shard.folder) is None:
             raise NotSharedError(

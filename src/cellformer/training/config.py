@@ -209,13 +209,18 @@ class RunConfig:
             values = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: cannot be read as a configuration ({error})") from error
-        check_keys(RunConfig, values, str(path))
+        return cls.from_values(values, str(path))
+
+    @classmethod
+    def from_values(cls, values: object, where: str) -> "RunConfig":
+        """From nested mappings of fields; raises ValueError naming ``where`` and the field."""
+        check_keys(RunConfig, values, where)
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument("--run", type=RunConfig)
         try:
             run = parser.instantiate(parser.parse_object({"run": values})).run
         except (ArgumentError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from error
+            raise ValueError(f"{where}: {error}") from error
         assert isinstance(run, RunConfig)
         return run
 

@@ -4,6 +4,7 @@ import logging
 import math
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +49,20 @@ class TrainingInterrupted(Exception):  # noqa: N818 - like KeyboardInterrupt
 
 
 def train(
-    config: RunConfig, path: Path, stop_after: int | None = None, data: GraphSet | None = None
+    config: RunConfig,
+    path: Path,
+    stop_after: int | None = None,
+    data: GraphSet | None = None,
+    callbacks: Sequence[pl.Callback] = (),
 ) -> dict[str, Any]:
     """Trains into a new run folder and returns the summary, as it stands in ``summary.json``.
 
     ``data`` is learned instead of the source that the configuration names; such a run predicts
     like any other, but cannot be resumed or scored on its own parts from the folder alone.
     ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
-    of them; `resume` goes on. Raises FileExistsError if the folder holds a run already, ValueError
-    for data that cannot be trained on, `TrainingInterrupted` on Ctrl-C and SIGTERM.
+    of them; `resume` goes on. ``callbacks`` are called after all others. Raises FileExistsError if
+    the folder holds a run already, ValueError for data that cannot be trained on,
+    `TrainingInterrupted` on Ctrl-C and SIGTERM.
     """
     folder = RunFolder(path)
     folder.claim()
@@ -66,10 +72,12 @@ def train(
     folder.write_failures(materials.failures)
     folder.write_leaks(materials.leaks)
     folder.write_config(config)
-    return _run(config, folder, materials, recipe, stop_after)
+    return _run(config, folder, materials, recipe, stop_after, callbacks)
 
 
-def resume(path: Path, stop_after: int | None = None) -> dict[str, Any]:
+def resume(
+    path: Path, stop_after: int | None = None, callbacks: Sequence[pl.Callback] = ()
+) -> dict[str, Any]:
     """Goes on with an interrupted run; the result equals that of an uninterrupted one.
 
     A finished run is left as it is and its summary returned. Raises FileNotFoundError if the
@@ -80,7 +88,7 @@ def resume(path: Path, stop_after: int | None = None) -> dict[str, Any]:
     if folder.summary.exists():
         logger.info("%s is finished already", path)
         return folder.read_summary()
-    return _run(config, folder, gather(config.data), Recipe.read(folder), stop_after)
+    return _run(config, folder, gather(config.data), Recipe.read(folder), stop_after, callbacks)
 
 
 def _run(
@@ -89,6 +97,7 @@ def _run(
     materials: Materials,
     recipe: Recipe,
     stop_after: int | None,
+    callbacks: Sequence[pl.Callback],
 ) -> dict[str, Any]:
     began = time.monotonic()
     chosen = config.training
@@ -138,6 +147,7 @@ def _run(
                 checkpoints,
                 StopAtStep(int(total_steps)),
                 *_other_callbacks(config, recipe),
+                *callbacks,
             ],
             logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
             precision="32-true" if chosen.precision == "32" else chosen.precision,
