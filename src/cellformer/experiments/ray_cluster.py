@@ -33,7 +33,7 @@ class NotSharedError(ValueError):
 
 
 @contextmanager
-def connected(address: str, cpus: float, gpus: float = 0) -> Iterator[None]:
+def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
     """Starts Ray on this machine (`LOCAL`), or joins the cluster at an address.
 
     ``cpus`` and ``gpus`` are what a slot takes; every worker has as many threads as its slot has
@@ -44,6 +44,7 @@ def connected(address: str, cpus: float, gpus: float = 0) -> Iterator[None]:
     if not cpus > 0 or gpus < 0:
         raise ValueError(f"a slot needs cores, and no less than 0 GPUs; got {cpus} and {gpus}")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # as a training here would have
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray

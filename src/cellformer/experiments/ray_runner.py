@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import SIGTERM
-from typing import TYPE_CHECKING
+from typing import Any
 
 from cellformer.experiments.board import Board, board
 from cellformer.experiments.jobs import Job
@@ -20,9 +20,6 @@ from cellformer.experiments.ray_cluster import (
 )
 from cellformer.experiments.runner import Outcome, Report, reason
 from cellformer.training.fit import TrainingInterrupted
-
-if TYPE_CHECKING:
-    from ray import ObjectRef
 
 SECONDS_TO_STOP = 30.0
 """How long trainings may take to end when they are told to."""
@@ -43,9 +40,9 @@ class RayRunner:
 
     address: str = LOCAL
     """``local``, or the address of a cluster."""
-    cpus: float = 1
+    cpus: float = 1.0
     """Cores of a slot, and threads of its worker."""
-    gpus: float = 0
+    gpus: float = 0.0
     """GPUs of a slot; a part of one lets several slots share it."""
     retries: int = 3
     """How often a job is tried again whose worker was lost."""
@@ -97,7 +94,7 @@ class RayRunner:
         finally:
             _stop(list(running))
 
-    def _outcome(self, ref: "ObjectRef[Outcome]", began: float) -> Outcome:
+    def _outcome(self, ref: Any, began: float) -> Outcome:
         import ray
 
         try:
@@ -110,7 +107,7 @@ class RayRunner:
         return outcome
 
 
-def _stop(running: "list[ObjectRef[Outcome]]") -> None:
+def _stop(running: list[Any]) -> None:
     import ray
 
     for ref in running:

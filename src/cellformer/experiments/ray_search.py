@@ -78,7 +78,7 @@ def perform(given: dict[str, Any]) -> None:
         try:
             job.perform([Reports(job.folder, metric, higher)])
         except TrainingInterrupted as stopped:  # Ray's answer to a report was to end
-            raise SystemExit from stopped
+            raise SystemExit(0) from stopped
         except Exception as error:
             worst = -math.inf if higher else math.inf
             ray_tune.report({EPOCH: 0, SCORE: worst, ENDED: "failed", ERROR: reason(error)})
@@ -128,8 +128,8 @@ class OptunaTrials(Searcher):
         if not self.trials and own is not None:  # no search ends worse than where it began
             self.study.enqueue_trial(self._parameters(own))
 
-    def suggest(self, trial_id: str) -> dict[str, Any] | None:
-        """The next trial: one that was interrupted, or a new one."""
+    def suggest(self, trial_id: str) -> Any:
+        """The next trial: one that was interrupted, or a new one; FINISHED after the last."""
         while (chosen := self._next()) is not None:
             trial, asked = chosen
             try:
@@ -139,7 +139,7 @@ class OptunaTrials(Searcher):
                 continue
             self.running[trial_id] = trial, asked
             return {"job": Job(config, self.folder.run(trial.number).absolute()), **self.given}
-        return cast(Any, Searcher.FINISHED)  # type: ignore[no-any-return]
+        return Searcher.FINISHED
 
     def _next(self) -> tuple[Trial, optuna.Trial] | None:
         if self.unfinished:
@@ -195,8 +195,9 @@ class OptunaTrials(Searcher):
         self.shown.finished(name_of(trial))
         score = "no score" if trial.score is None else f"{trial.score:.4f}"
         why = f": {trial.error}" if trial.error else ""
-        logger.info("%s %s after %d epochs, %s%s; %s", name_of(trial), trial.state, trial.epochs,
-                    score, why, described(trial.values))  # fmt: skip
+        how = "cut short" if trial.state == "running" else trial.state
+        logger.info("%s %s after %d epochs, %s%s; %s", name_of(trial), how, trial.epochs, score,
+                    why, described(trial.values))  # fmt: skip
 
     def refresh(self) -> None:
         """Shows where trials have begun, and how far they are."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from cellformer.data.shards import Shard, ShardTask, finished_shard
 from cellformer.experiments.ray_cluster import (
@@ -18,9 +18,6 @@ from cellformer.experiments.ray_cluster import (
     raised_on_sigterm,
 )
 from cellformer.experiments.runner import reason
-
-if TYPE_CHECKING:
-    from ray import ObjectRef
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class RayShards:
         if first is None:
             return
         with (
-            connected(self.address, cpus=1),
+            connected(self.address, cpus=1.0),
             meeting_place(first.folder.parent) as place,
             raised_on_sigterm(SystemExit(143)),
         ):
@@ -56,7 +53,7 @@ class RayShards:
             max_retries=self.retries,
             retry_exceptions=[FileExistsError],  # a worker that was given up had not ended
         )
-        running: dict[ObjectRef[Shard], ShardTask] = {}
+        running: dict[Any, ShardTask] = {}
         try:
             while True:
                 # Enough to keep all busy, little in memory; machines may have come or gone.
@@ -73,11 +70,11 @@ class RayShards:
             for left in running:
                 ray.cancel(left, force=True)
 
-    def _shard(self, done: "ObjectRef[Shard]", task: ShardTask) -> Shard:
+    def _shard(self, done: Any, task: ShardTask) -> Shard:
         import ray
 
         try:
-            shard = ray.get(done)
+            shard: Shard = ray.get(done)
         except ray.exceptions.RayTaskError as error:  # the worker's own, without its traceback
             raise error.cause from None
         except ray.exceptions.RayError as error:

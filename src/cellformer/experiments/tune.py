@@ -43,15 +43,15 @@ class Tuner:
     """Time for this session; what is running then is gone on with in the next one."""
     address: str = LOCAL
     """``local``, or the address of a Ray cluster."""
-    cpus: float = 1
+    cpus: float = 1.0
     """Cores of a trial, and threads of its worker."""
-    gpus: float = 0
+    gpus: float = 0.0
     """GPUs of a trial."""
     retries: int = 3
     """How often a trial goes on whose worker was lost."""
     grace: int = 1
     """Epochs before which no trial is stopped early."""
-    reduction: float = 3
+    reduction: float = 3.0
     """One of so many trials goes on at each of ASHA's rungs."""
     seed: int = 0
     """Seed of the sampler."""
