@@ -8,11 +8,10 @@ import signal
 import threading
 import time
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
-
-ray = pytest.importorskip("ray", reason="Ray, of the extra ray, is not installed")
 
 from cellformer.complexes.graph import Graph
 from cellformer.data import prepare as preparation
@@ -33,6 +32,7 @@ from tiny import with_training
 
 # Ray itself leaves the files of its logs, and pipes of processes that it ends, to the collector.
 pytestmark = [
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray, of the extra ray, is not installed"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -45,6 +45,7 @@ def cluster():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")
+        import ray
         from ray.cluster_utils import Cluster
 
         made = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})

@@ -21,6 +21,7 @@ from cellformer.cli import (
     predict,
     prepare,
     report,
+    reproduce,
     train,
     tune,
 )
@@ -37,6 +38,7 @@ COMMANDS = {
     "draw": draw,
     "encode": encode,
     "report": report,
+    "reproduce": reproduce,
     "explore": explore,
     "info": info,
 }

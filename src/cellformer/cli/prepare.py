@@ -1,5 +1,7 @@
 """Prepare the complexes of a data set for all later trainings, here or on a cluster."""
 
+import signal
+import sys
 import time
 from collections.abc import Sequence
 
@@ -38,6 +40,7 @@ def run(arguments: Namespace) -> int:
     from dataclasses import replace
 
     from cellformer.complexes.store import folder_of
+    from cellformer.experiments.interruption import Terminated
     from cellformer.training.materials import prepare_source
     from cellformer.training.parts import open_rows
 
@@ -49,7 +52,11 @@ def run(arguments: Namespace) -> int:
         executor = RayShards(arguments.ray, arguments.retries)
     source = open_rows(config).source
     began = time.monotonic()
-    prepared = prepare_source(source, config, executor)
+    try:
+        prepared = prepare_source(source, config, executor)
+    except KeyboardInterrupt as stopped:
+        print("cellformer: interrupted; the same command goes on", file=sys.stderr)
+        return 128 + (signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT)
     seconds = time.monotonic() - began
     cells = ", ".join(str(int(rank.offsets[-1])) for rank in prepared.complexes.ranks)
     print(

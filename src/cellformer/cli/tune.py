@@ -1,5 +1,6 @@
 """Search for good values of any fields of the configuration, with Ray Tune and Optuna."""
 
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -67,9 +68,9 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Searches, prints the best trials, and says where the best configuration is."""
+    from cellformer.experiments.interruption import Terminated
     from cellformer.experiments.search_space import SearchSpace
     from cellformer.experiments.tune import Tuner
-    from cellformer.training.fit import TrainingInterrupted
 
     data = replace(
         arguments.data,
@@ -94,9 +95,9 @@ def run(arguments: Namespace) -> int:
     space = SearchSpace.read(arguments.space, base)
     try:
         found = tuner(base, space, folder)
-    except (TrainingInterrupted, KeyboardInterrupt) as stopped:
+    except KeyboardInterrupt as stopped:
         print(f"cellformer: interrupted; the same command goes on with {folder}", file=sys.stderr)
-        return 128 + (stopped.signal if isinstance(stopped, TrainingInterrupted) else 2)
+        return 128 + (signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT)
     for line in found.told():
         print(line)
     return 0 if found.best is not None else 1

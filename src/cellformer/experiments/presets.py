@@ -1,6 +1,7 @@
 """The hyperparameters of the paper (its table of architectures), and the default."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from cellformer.model.config import ArchitectureConfig, AttentionName
@@ -102,3 +103,18 @@ def flatten(config: object, prefix: str = "") -> dict[str, Any]:
         else:
             flat[prefix + item.name] = value
     return flat
+
+
+def override(config: RunConfig, values: Mapping[str, Any]) -> RunConfig:
+    """The configuration with other values for some of the names that `flatten` gives.
+
+    Raises ValueError for a name that is no field, and where the values do not fit.
+    """
+    unknown = [name for name in values if name not in flatten(config)]
+    if unknown:
+        raise ValueError(f"there is no field {unknown[0]}")
+    own = {name: value for name, value in values.items() if "." not in name}
+    for part in {name.partition(".")[0] for name in values if "." in name}:
+        inner = {n.partition(".")[2]: v for n, v in values.items() if n.startswith(f"{part}.")}
+        own[part] = dataclasses.replace(getattr(config, part), **inner)
+    return dataclasses.replace(config, **own)

@@ -3,20 +3,18 @@
 import logging
 import os
 import shutil
-import signal
 import socket
 import sysconfig
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 from uuid import uuid4
 
 import cellformer
 from cellformer.data.files import replace_atomically
+from cellformer.experiments.interruption import terminable
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +35,8 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
     """Starts Ray on this machine (`LOCAL`), or joins the cluster at an address.
 
     ``cpus`` and ``gpus`` are what a slot takes; every worker has as many threads as its slot has
-    cores. Workers import the very source that this process runs, from where it lies. Raises
+    cores. Workers import the very source that this process runs, from where it lies. SIGTERM
+    raises `Terminated` meanwhile, so that all ends in order. Raises
     ImportError without Ray, ConnectionError where nothing answers, ValueError where the machine
     has no room for a single slot, or Ray is in use already.
     """
@@ -64,7 +63,8 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
     )
     try:
         _check_room(address, cpus, gpus)
-        yield
+        with terminable():  # Ray has taken the signal for itself
+            yield
     finally:
         ray.shutdown()
 
@@ -170,20 +170,3 @@ def appears(path: Path) -> bool:
             return False
         time.sleep(0.2)
     return True
-
-
-@contextmanager
-def raised_on_sigterm(error: BaseException) -> Iterator[None]:
-    """SIGTERM raises this error meanwhile, in the main thread, so that all ends in order."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise error
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

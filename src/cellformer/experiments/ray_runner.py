@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from signal import SIGTERM
 from typing import Any
 
 from cellformer.experiments.board import Board, board
@@ -15,7 +14,6 @@ from cellformer.experiments.ray_cluster import (
     at_work,
     connected,
     meeting_place,
-    raised_on_sigterm,
     whereabouts,
 )
 from cellformer.experiments.runner import Outcome, Report, reason
@@ -48,7 +46,7 @@ class RayRunner:
     """How often a job is tried again whose worker was lost."""
 
     def __call__(self, jobs: Sequence[Job], report: Report) -> None:
-        """Raises as `connected` does, and TrainingInterrupted or KeyboardInterrupt when stopped."""
+        """Raises as `connected` does, and KeyboardInterrupt, or `Terminated`, when stopped."""
         if not jobs:
             return
         root = Path(os.path.commonpath([job.folder.absolute().parent for job in jobs]))
@@ -56,7 +54,6 @@ class RayRunner:
             connected(self.address, self.cpus, self.gpus),
             meeting_place(root) as place,
             board("Trainings", len(jobs)) as shown,
-            raised_on_sigterm(TrainingInterrupted(root, SIGTERM)),
         ):
             self._run(jobs, report, place, shown)
 

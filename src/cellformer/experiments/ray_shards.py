@@ -15,7 +15,6 @@ from cellformer.experiments.ray_cluster import (
     check_shared,
     connected,
     meeting_place,
-    raised_on_sigterm,
 )
 from cellformer.experiments.runner import reason
 
@@ -41,7 +40,6 @@ class RayShards:
         with (
             connected(self.address, cpus=1.0),
             meeting_place(first.folder.parent) as place,
-            raised_on_sigterm(SystemExit(143)),
         ):
             yield from self._made(chain([first], remaining), place)
 

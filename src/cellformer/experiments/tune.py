@@ -6,19 +6,16 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGTERM
 
 from cellformer.experiments.board import board
 from cellformer.experiments.ray_cluster import (
     LOCAL,
     connected,
     meeting_place,
-    raised_on_sigterm,
 )
 from cellformer.experiments.search_folder import SearchFolder, Trial, best_of, described
 from cellformer.experiments.search_space import SearchSpace
 from cellformer.training.config import RunConfig
-from cellformer.training.fit import TrainingInterrupted
 from cellformer.training.materials import gather
 from cellformer.training.metrics import higher_is_better
 
@@ -69,8 +66,7 @@ class Tuner:
 
         The first trial has the values of ``base``, if they lie in the space. Called again with the
         same folder, it goes on. Raises ValueError where the folder holds another search,
-        `TrainingInterrupted` and KeyboardInterrupt when stopped, and what `connected` and `gather`
-        raise.
+        KeyboardInterrupt, or `Terminated`, when stopped, and what `connected` and `gather` raise.
         """
         folder = SearchFolder(path)
         folder.open(base, space)
@@ -88,7 +84,6 @@ class Tuner:
         with (
             connected(self.address, self.cpus, self.gpus),
             meeting_place(folder.path) as place,
-            raised_on_sigterm(TrainingInterrupted(folder.path, SIGTERM)),
         ):
             import optuna
             from ray import tune as ray_tune

@@ -133,6 +133,9 @@ class TrainingConfig:
     """Passes over the training set; the schedule is laid out for them."""
     max_steps: int | None = None
     """Steps after which training ends even if epochs are left; shortens the schedule."""
+    max_minutes: float | None = None
+    """Minutes after which training ends, with a last validation, even if epochs are left; the
+    schedule stays as it is."""
     batch_size: int = 64
     """Complexes per step; the most, where batch_cells is given."""
     batch_cells: int | None = None
@@ -170,6 +173,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         _at_least(1, epochs=self.epochs, batch_size=self.batch_size)
         _at_least(0, loader_workers=self.loader_workers)
+        if self.max_minutes is not None and not self.max_minutes > 0:
+            raise ValueError(f"max_minutes must be positive, got {self.max_minutes}")
         if self.resident is True and self.loader_workers:
             raise ValueError("training.resident leaves nothing to do for training.loader_workers")
         if isinstance(self.class_weights, tuple) and not all(w > 0 for w in self.class_weights):
@@ -213,7 +218,7 @@ class RunConfig:
 
     @classmethod
     def from_values(cls, values: object, where: str) -> "RunConfig":
-        """From nested mappings of fields; raises ValueError naming ``where`` and the field."""
+        """Reads what `dataclasses.asdict` gives; ``where`` it was found stands in errors."""
         check_keys(RunConfig, values, where)
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument("--run", type=RunConfig)

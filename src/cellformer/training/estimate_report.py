@@ -22,14 +22,14 @@ def told(found: Estimate, config: RunConfig) -> Iterator[str]:
     ):
         kind = "exact" if exact else f"extrapolated, +- {error:.0f}"
         yield f"rank {rank}: {cells:.0f} cells ({kind}); at most {most} in a complex seen"
-    yield f"disk: {about}{_size(found.store_bytes)} for the prepared complexes"
+    yield f"disk: {about}{size_text(found.store_bytes)} for the prepared complexes"
     total = found.lift_seconds + found.encode_seconds
     processes = max(config.data.workers, 1)
     scaled = "; encodings timed on pieces of large complexes, at least" if found.in_pieces else ""
     yield (
-        f"preparation: about {_time(total / processes)} with {processes} "
-        f"{'process' if processes == 1 else 'processes'} (lifting {_time(found.lift_seconds)}, "
-        f"{config.data.encodings} {_time(found.encode_seconds)} of one process{scaled})"
+        f"preparation: about {time_text(total / processes)} with {processes} "
+        f"{'process' if processes == 1 else 'processes'} (lifting {time_text(found.lift_seconds)}, "
+        f"{config.data.encodings} {time_text(found.encode_seconds)} of one process{scaled})"
     )
     needed = 0.0
     if found.step is not None:
@@ -42,11 +42,11 @@ def _step(found: Estimate, step: StepMemory, config: RunConfig) -> tuple[float, 
     """The bytes of a step of training, and the same in words."""
     batch = min(float(config.training.batch_size), max(found.complexes, 1.0))
     needed = step.bytes(batch * found.cells_per_complex)
-    weights = _size(float(BYTES_PER_PARAMETER * step.parameters))
+    weights = size_text(float(BYTES_PER_PARAMETER * step.parameters))
     return needed, (
-        f"training step: about {_size(needed)} for {batch:.0f} complexes with {config.attention}, "
-        f"{config.model.layers} layers of width {config.model.width}: {weights} for "
-        f"{step.parameters} parameters with gradients and AdamW's moments, "
+        f"training step: about {size_text(needed)} for {batch:.0f} complexes with "
+        f"{config.attention}, {config.model.layers} layers of width {config.model.width}: "
+        f"{weights} for {step.parameters} parameters with gradients and AdamW's moments, "
         f"{step.bytes_per_cell:.0f} bytes for each cell"
     )
 
@@ -70,13 +70,13 @@ def _warnings(found: Estimate, config: RunConfig, needed: float) -> Iterator[str
     free = free_memory()
     if needed > free:
         yield (
-            f"warning: a step takes more than the {_size(free)} of memory that are free here; "
+            f"warning: a step takes more than the {size_text(free)} of memory that are free here; "
             "choose a smaller batch_size, width or number of layers"
         )
     dense = _dense_bytes(found, config)
     if implementation("cpu") == "reference" and dense > free:
         yield (
-            f"warning: dense attention within the largest complex seen takes {_size(dense)} in "
+            f"warning: dense attention within the largest complex seen takes {size_text(dense)} in "
             "each layer; use pairwise-sparse or general-sparse attention"
         )
 
@@ -92,7 +92,8 @@ def _dense_bytes(found: Estimate, config: RunConfig) -> float:
     return 4.0 * (1 + config.model.heads) * max(pairs, default=0.0)
 
 
-def _size(count: float) -> str:
+def size_text(count: float) -> str:
+    """Bytes, with a unit that suits them."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.3g} {unit}"
@@ -100,7 +101,8 @@ def _size(count: float) -> str:
     return f"{count:.4g} TB"
 
 
-def _time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """Seconds, minutes or hours."""
     if seconds < 120:
-        return f"{seconds:.2g} s"
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -19,6 +19,7 @@ from cellformer.complexes.batch import CellBatch
 from cellformer.data.dataset import GraphSet
 from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
+from cellformer.training.budget import StopAfter
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
 from cellformer.training.config import RunConfig
@@ -31,6 +32,7 @@ from cellformer.training.module import CellularModule
 from cellformer.training.placement import placed
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder
+from cellformer.training.sessions import begin_session
 from cellformer.training.summary import write_summary
 from cellformer.training.trainer import device_of, quiet_lightning, trainer_options
 
@@ -100,6 +102,7 @@ def _run(
     callbacks: Sequence[pl.Callback],
 ) -> dict[str, Any]:
     began = time.monotonic()
+    begin_session(folder)
     chosen = config.training
     torch.manual_seed(chosen.seed)
     model = recipe.build()
@@ -219,6 +222,8 @@ class StopAtStep(pl.Callback):
 
 def _other_callbacks(config: RunConfig, recipe: Recipe) -> list[pl.Callback]:
     callbacks: list[pl.Callback] = [display(recipe.task.metric)]
+    if config.training.max_minutes is not None:
+        callbacks.append(StopAfter(config.training.max_minutes))
     if config.training.patience is not None:
         callbacks.append(
             EarlyStopping(

@@ -50,6 +50,11 @@ class RunFolder:
         return self.path / "summary.json"
 
     @property
+    def sessions(self) -> Path:
+        """When, where and by what program it was trained; one entry for each interruption more."""
+        return self.path / "sessions.json"
+
+    @property
     def test_predictions(self) -> Path:
         """The predictions for the test set."""
         return self.path / "test_predictions.csv"

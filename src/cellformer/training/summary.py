@@ -1,8 +1,6 @@
 """The result of a run, beside that of predicting without a model."""
 
 import math
-import platform
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,8 @@ from cellformer.training.materials import Materials
 from cellformer.training.metrics import scores
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder, write_json
+from cellformer.training.sessions import read_sessions
+from cellformer.training.standard_errors import standard_error
 from cellformer.training.trained import TrainedRun
 
 
@@ -39,16 +39,14 @@ def write_summary(
     known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
     parts = [part for part in ("val", "test") if len(materials.split[part])]
     results: dict[str, dict[str, dict[str, float]]] = {}
+    errors: dict[str, dict[str, float]] = {}
     for which in ("best", "last"):
         if not folder.weights(which).exists():
             continue  # no epoch had a defined validation score
         run = TrainedRun.open(folder.path, which)
-        results[which] = {
-            part: score_outputs(
-                recipe.task, run.outputs(complexes, materials.split[part]), known[part]
-            )
-            for part in parts
-        }
+        outputs = {part: run.outputs(complexes, materials.split[part]) for part in parts}
+        results[which] = {p: score_outputs(recipe.task, outputs[p], known[p]) for p in parts}
+        errors[which] = {p: standard_error(recipe.task, outputs[p], known[p]) for p in parts}
     if recipe.task.kind == "regression":
         which = "best" if "best" in results else "last"
         residuals_of(TrainedRun.open(folder.path, which), materials, "val").write(folder.residuals)
@@ -60,11 +58,13 @@ def write_summary(
         )
         for part in parts
     }
+    *earlier, last = read_sessions(folder)
     summary = {
         "metric": recipe.task.metric,
         "best_epoch": checkpoints.best_epoch + 1,
         "epochs": len(checkpoints.curve),
         "scores": results,
+        "standard_errors": errors,
         "baseline": baseline,
         "complexes": {part: len(chosen) for part, chosen in materials.split.items()},
         "rows_without_complex": len(materials.failures),
@@ -76,15 +76,8 @@ def write_summary(
         "data": {"name": materials.name, "fingerprint": materials.fingerprint},
         "seed": config.training.seed,
         "seconds": round(seconds, 1),
-        "versions": {
-            name: _version(name)
-            for name in ("cellformer", "torch", "lightning", "numpy", "scipy", "rdkit")
-        },
-        "machine": {
-            "platform": platform.platform(),
-            "processor": _processor(),
-            "threads": torch.get_num_threads(),
-        },
+        **{name: last[name] for name in ("source", "versions", "machine")},
+        "sessions": [*earlier, last],
     }
     write_json(folder.summary, summary)
     return folder.read_summary()
@@ -97,14 +90,6 @@ def residuals_of(run: TrainedRun, materials: Materials, part: str) -> Residuals:
     targets = materials.complexes.targets_of(chosen)
     name = f"the {part} part of {materials.name}"
     return Residuals.of(run.recipe.task, outputs, targets, name)
-
-
-def _version(package: str) -> str | None:
-    """None where a package runs from its source, or is not there because nothing needed it."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def score_outputs(
@@ -152,11 +137,3 @@ def describe(summary: dict[str, Any]) -> str:
     if metric in ("mae", "rmse") and base:
         lines.append(f"ratio: {best / base:.3f}")
     return "\n".join(lines)
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
-    except (OSError, StopIteration):
-        return platform.processor()
