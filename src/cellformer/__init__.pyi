@@ -59,7 +59,12 @@ from .encodings.rwbspe import RWBSPe
 from .encodings.rwpe import RWPe
 from .encodings.slepians import Slepians
 from .encodings.zeros import Zeros
+from .experiments.grid import Grid, jobs_of
+from .experiments.jobs import Job
 from .experiments.presets import PRESETS
+from .experiments.reproduce import reproduce
+from .experiments.runner import Outcome, Sequential
+from .experiments.write_tables import write_tables
 from .explaining.attention import attention_of
 from .explaining.explain import explain
 from .explaining.integrated_gradients import integrated_gradients
@@ -128,12 +133,15 @@ __all__ = [
     "General",
     "Graph",
     "GraphSet",
+    "Grid",
     "HodgeLap",
     "InducedCycles",
+    "Job",
     "Lifting",
     "LiftingLimitError",
     "ModelConfig",
     "OptimizerConfig",
+    "Outcome",
     "OwnCells",
     "Pairwise",
     "Prepared",
@@ -145,6 +153,7 @@ __all__ = [
     "RingFeatures",
     "Rings",
     "RunConfig",
+    "Sequential",
     "Skeleton",
     "Slepians",
     "Table",
@@ -192,6 +201,7 @@ __all__ = [
     "in_memory",
     "incidence",
     "integrated_gradients",
+    "jobs_of",
     "lift",
     "mesh_complex",
     "molecule_keys",
@@ -213,6 +223,7 @@ __all__ = [
     "read_mesh",
     "read_npz",
     "read_table",
+    "reproduce",
     "resident_for",
     "resume",
     "save_figure",
@@ -232,4 +243,5 @@ __all__ = [
     "write_npz",
     "write_report",
     "write_table",
+    "write_tables",
 ]

@@ -63,7 +63,7 @@ def _draw(ax: Axes, panel: RankPanel, theme: Theme) -> None:
         label.set_fontweight("bold" if row.ours else "normal")
         label.set_parse_math(False)
     ax.set_ylim(max(len(rows), 1) - 0.4, -0.6)
-    ax.margins(x=0.22)
+    ax.margins(x=0.3)
     ax.grid(axis="x", color=theme.faint, alpha=0.35, lw=0.6)
     ax.tick_params(colors=theme.ink, length=0)
     for label, row in zip(ax.get_yticklabels(), rows, strict=True):

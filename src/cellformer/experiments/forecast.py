@@ -85,7 +85,7 @@ def sample_of(data: DataConfig, width: int, most: int) -> Sample:
     lift = (time.perf_counter() - began) / max(looked - 1, 1) * len(source)
     parts = rows.split
     train, validation = (
-        (len(parts["train"]), len(parts["val"]))
+        (float(len(parts["train"])), float(len(parts["val"])))
         if parts is not None
         else (len(source) * data.fractions[0], len(source) * data.fractions[1])
     )

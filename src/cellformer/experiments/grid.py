@@ -1,8 +1,9 @@
 """The paper's grid: data sets, attentions, encodings and seeds, each combination a training."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -116,9 +117,13 @@ def jobs_of(grid: Grid, values: Mapping[str, Any], folder: Path) -> tuple[Job, .
     jobs = tuple(Job(configured(each, values), folder / each.name) for each in grid)
     for job in jobs:
         held = RunFolder(job.folder).config
-        if held.exists():
-            _compare(job, RunConfig.from_json(held))
+        if held.exists() and json.loads(held.read_text(encoding="utf-8")) != _as_read(job.config):
+            _compare(job, RunConfig.from_json(held))  # a file of an older version lacks fields
     return jobs
+
+
+def _as_read(config: RunConfig) -> object:
+    return json.loads(json.dumps(asdict(config)))
 
 
 def _compare(job: Job, held: RunConfig) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def read_results(folder: Path) -> tuple[RunResult, ...]:
         if failure.exists():
             told = json.loads(failure.read_text(encoding="utf-8"))
         if run.config.exists():
-            config = RunConfig.from_json(run.config)
+            config = _parsed(run.config.read_text(encoding="utf-8"), str(run.config))
         elif told:
             config = RunConfig.from_values(told["config"], str(failure))
         else:
@@ -69,6 +70,16 @@ def read_results(folder: Path) -> tuple[RunResult, ...]:
         error = None if summary is not None else told.get("error")
         found.append(RunResult(path.relative_to(folder).as_posix(), config, summary, error))
     return tuple(found)
+
+
+@lru_cache(maxsize=10_000)
+def _parsed(text: str, where: str) -> RunConfig:
+    """A configuration; parsing takes long, and tables are made again after every training."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{where}: cannot be read as a configuration ({error})") from error
+    return RunConfig.from_values(values, where)
 
 
 def note_failure(folder: Path, config: RunConfig, error: str | None) -> None:

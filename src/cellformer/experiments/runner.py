@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from cellformer.experiments.jobs import Job
 from cellformer.training.fit import TrainingInterrupted
@@ -31,6 +31,7 @@ class Outcome:
 Report = Callable[[Job, Outcome], None]
 
 
+@runtime_checkable
 class Runner(Protocol):
     """Runs jobs, in any order and at any place.
 
