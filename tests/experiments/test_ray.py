@@ -176,10 +176,13 @@ def test_what_a_killed_process_left_behind_is_removed(tmp_path):
 def test_workers_get_threads_and_the_source_of_their_driver(monkeypatch, tmp_path):
     monkeypatch.setenv("CELLFORMER_CACHE", "relative")
     monkeypatch.chdir(tmp_path)
-    told = ray_cluster.worker_environment(2.5)
+    told = ray_cluster.worker_environment(2.5, 0.0)
+    assert told["CUDA_VISIBLE_DEVICES"] == ""
     assert told["OMP_NUM_THREADS"] == "2"
     assert told["CELLFORMER_CACHE"] == str(tmp_path / "relative")
-    assert ray_cluster.worker_environment(0.25)["OMP_NUM_THREADS"] == "1"
+    told = ray_cluster.worker_environment(0.25, 1.0)
+    assert told["OMP_NUM_THREADS"] == "1"
+    assert "CUDA_VISIBLE_DEVICES" not in told
 
 
 @pytest.mark.parametrize("slot", [{"cpus": 0.0}, {"cpus": 1.0, "gpus": -1.0}])

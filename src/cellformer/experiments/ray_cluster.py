@@ -44,19 +44,17 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
         raise ValueError(f"a slot needs cores, and no less than 0 GPUs; got {cpus} and {gpus}")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_worker_niceness", "0")  # as a training here would have
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
     except ImportError as error:
-        raise ImportError(
-            'Ray is not installed; it comes with pip install "cellformer[ray]"'
-        ) from (error)
+        told = 'Ray is not installed; it comes with pip install "cellformer[ray]"'
+        raise ImportError(told) from error
     if ray.is_initialized():
         raise ValueError("Ray is in use in this process already; call ray.shutdown() before")
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
     ray.init(
         address,
-        runtime_env={"env_vars": worker_environment(cpus)},
+        runtime_env={"env_vars": worker_environment(cpus, gpus)},
         logging_level=logging.ERROR,
         log_to_driver=False,
         **(own if address == LOCAL else {}),
@@ -82,11 +80,13 @@ def _check_room(address: str, cpus: float, gpus: float) -> None:
     logger.warning("%s yet; waiting for one to join the cluster", told)
 
 
-def worker_environment(cpus: float) -> dict[str, str]:
-    """The environment of a worker whose slot has so many cores."""
+def worker_environment(cpus: float, gpus: float) -> dict[str, str]:
+    """The environment of a worker whose slot has so many cores and GPUs."""
     threads = str(max(1, int(cpus)))
     libraries = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM")
     told = {f"{library}_THREADS": threads for library in libraries}
+    if not gpus:  # versions of Ray differ in what a worker sees that asked for none
+        told["CUDA_VISIBLE_DEVICES"] = ""
     told["RAY_CHDIR_TO_TRIAL_DIR"] = "0"  # relative paths mean what they mean here
     told["TUNE_FUNCTION_THREAD_TIMEOUT_S"] = "60"  # for a trial that is stopped to end
     for name in ("CELLFORMER_DATA", "CELLFORMER_CACHE"):

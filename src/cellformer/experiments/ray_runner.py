@@ -97,7 +97,7 @@ class RayRunner:
         try:
             outcome: Outcome = ray.get(ref)
         except ray.exceptions.RayTaskError as error:
-            return Outcome(None, reason(error.cause), time.monotonic() - began)
+            return Outcome(None, reason(error.cause)[:500], time.monotonic() - began)
         except ray.exceptions.RayError as error:
             told = f"lost {self.retries + 1} times with its worker: {reason(error)[:300]}"
             return Outcome(None, told, time.monotonic() - began)
