@@ -22,6 +22,7 @@ LOCAL = "local"
 """The address that means: this machine, by a cluster that ends with this process."""
 
 OBJECT_STORE_BYTES = 100_000_000  # what travels is small: results lie in files
+STARTS = 3
 SECONDS_FOR_FILES = 5.0
 """How long a shared file system may take to show what another machine wrote."""
 
@@ -51,20 +52,35 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
         raise ImportError(told) from error
     if ray.is_initialized():
         raise ValueError("Ray is in use in this process already; call ray.shutdown() before")
-    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
-    ray.init(
-        address,
-        runtime_env={"env_vars": worker_environment(cpus, gpus)},
-        logging_level=logging.ERROR,
-        log_to_driver=False,
-        **(own if address == LOCAL else {}),
-    )
+    _init(address, worker_environment(cpus, gpus))
     try:
         _check_room(address, cpus, gpus)
         with terminable():  # Ray has taken the signal for itself
             yield
     finally:
         ray.shutdown()
+
+
+def _init(address: str, environment: dict[str, str]) -> None:
+    import ray
+
+    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+    for attempts_left in reversed(range(STARTS if address == LOCAL else 1)):
+        try:
+            ray.init(
+                address,
+                runtime_env={"env_vars": environment},
+                logging_level=logging.ERROR,
+                log_to_driver=False,
+                **(own if address == LOCAL else {}),
+            )
+            return
+        except Exception as error:  # a bare Exception on a busy machine: Ray waits 30 seconds
+            ray.shutdown()
+            if not attempts_left:
+                what = "started" if address == LOCAL else f"joined at {address}"
+                raise ConnectionError(f"Ray could not be {what}: {error}") from error
+            logger.warning("Ray could not be started (%s); trying again", error)
 
 
 def _check_room(address: str, cpus: float, gpus: float) -> None:
