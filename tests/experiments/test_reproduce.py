@@ -11,7 +11,7 @@ from cellformer.experiments.interruption import Terminated, terminable
 from cellformer.experiments.jobs import Job
 from cellformer.experiments.reproduce import reproduce
 from cellformer.experiments.runner import Sequential
-from cellformer.training.fit import TrainingInterrupted
+from cellformer.training.preemption import TrainingInterrupted
 from cellformer.training.run_folder import RunFolder, write_json
 from grids import CURVE, summary_of
 

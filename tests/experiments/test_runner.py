@@ -5,7 +5,7 @@ import pytest
 from cellformer.experiments.jobs import Job
 from cellformer.experiments.runner import Outcome, Sequential, reason
 from cellformer.training.config import RunConfig
-from cellformer.training.fit import TrainingInterrupted
+from cellformer.training.preemption import TrainingInterrupted
 
 
 def jobs(tmp_path, *names):

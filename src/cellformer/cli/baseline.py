@@ -1,5 +1,6 @@
 """Train a graph network of PyTorch Geometric on the same data in the same way, to compare."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,10 +41,16 @@ def run(arguments: Namespace) -> int:
         raise ImportError(
             "networks to compare with come from PyTorch Geometric: pip install 'cellformer[pyg]'"
         ) from missing
+    from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
     from cellformer.training.summary import describe
 
     data = replace(arguments.data, source=arguments.source)
     config = BaselineConfig(arguments.model, data, arguments.optimizer, arguments.training)
-    print(describe(train_baseline(config, arguments.output)))
+    try:
+        summary = train_baseline(config, arguments.output)
+    except TrainingInterrupted:
+        print("cellformer: interrupted; go on with the same command", file=sys.stderr)
+        return RESUME_ME
+    print(describe(summary))
     print(f"Everything about this run is in {arguments.output}")
     return 0

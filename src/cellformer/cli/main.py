@@ -20,16 +20,20 @@ from cellformer.cli import (
     info,
     lift,
     predict,
+    prepare,
     report,
     reproduce,
     train,
+    tune,
 )
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 
 COMMANDS = {
     "fetch": fetch,
+    "prepare": prepare,
     "train": train,
     "baseline": baseline,
+    "tune": tune,
     "evaluate": evaluate,
     "predict": predict,
     "lift": lift,
@@ -64,7 +68,7 @@ def build_parser(arguments: Sequence[str]) -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns 0, 1 for failing input, 2 for a usage error, 130 for Ctrl-C.
 
-    A training that was stopped and can go on returns 75.
+    What was stopped and can go on, a training above all, returns 75.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)

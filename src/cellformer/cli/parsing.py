@@ -62,6 +62,32 @@ def add_input(parser: Parser) -> None:
     )
 
 
+def add_ray(parser: Parser, what: str) -> None:
+    """The option --ray; ``what`` is done on the cluster."""
+    parser.add_argument(
+        "--ray",
+        type=str,
+        default=None,
+        metavar="ADDRESS",
+        help=f"{what} by Ray: local for this machine, or the address of a cluster (HOST:6379, or "
+        "auto on one of its machines), whose machines must share the files",
+    )
+
+
+def add_slots(parser: Parser) -> None:
+    """What one training takes on the cluster."""
+    parser.add_argument("--cpus", type=float, default=1.0, help="cores, and threads, per training")
+    parser.add_argument(
+        "--gpus", type=float, default=0.0, help="GPUs per training; 0.5 lets two share one"
+    )
+    parser.add_argument(
+        "--retries",
+        type=int,
+        default=3,
+        help="how often a training that lost its worker or machine goes on elsewhere",
+    )
+
+
 def suggestion(message: str, vocabulary: Iterable[str]) -> str:
     """The nearest known word for each unknown option or choice that a parser's message names."""
     known = {word.lstrip("-"): word for word in vocabulary}

@@ -5,7 +5,6 @@ RESULTS/DATASET/ATTENTION/ENCODING/seed-N. Running the same command again trains
 missing. Settings are the paper's for each data set, but for the fields that are given below.
 """
 
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import get_args
 from jsonargparse import Namespace
 
 from cellformer.cli.fields import add_fields, given_fields
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import Parser, add_ray, add_slots
 from cellformer.model.config import AttentionName
 
 AXES = ("data.source", "data.encodings", "training.seed")
@@ -54,6 +53,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "--minutes", type=float, default=None,
         help="most minutes of each training (short for training.max_minutes)",
     )  # fmt: skip
+    add_ray(parser, "train")
+    add_slots(parser)
     parser.add_argument(
         "--dry-run", action="store_true",
         help="only say what would be run, what is done, and what the rest will take",
@@ -74,7 +75,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Returns 0, 1 where a training failed, 130 and 143 where it was stopped."""
+    """Returns 0, 1 where a training failed, 75 where it was stopped and can go on."""
     from cellformer.experiments.write_tables import write_tables
 
     if arguments.tables_only:
@@ -82,10 +83,9 @@ def run(arguments: Namespace) -> int:
         return _end(arguments)
 
     from cellformer.experiments.grid import Grid, jobs_of
-    from cellformer.experiments.interruption import Terminated
     from cellformer.experiments.reproduce import reproduce
-    from cellformer.experiments.runner import Sequential
-    from cellformer.training.preemption import TrainingInterrupted
+    from cellformer.experiments.runner import Runner, Sequential
+    from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
 
     grid = Grid(
         tuple(arguments.datasets),
@@ -104,18 +104,21 @@ def run(arguments: Namespace) -> int:
         for line in forecast(jobs):
             print(line, flush=True)
         return 0
+    runner: Runner = Sequential()
+    if arguments.ray is not None:
+        from cellformer.experiments.ray_runner import RayRunner
+
+        runner = RayRunner(arguments.ray, arguments.cpus, arguments.gpus, arguments.retries)
     try:
-        tally = reproduce(jobs, arguments.output, Sequential())
-    except (KeyboardInterrupt, TrainingInterrupted) as stopped:
+        tally = reproduce(jobs, arguments.output, runner)
+    except (KeyboardInterrupt, TrainingInterrupted):
         done = sum(job.finished for job in jobs)
         print(
             f"cellformer: interrupted; {done} of {len(jobs)} trainings are finished, the last one "
-            f"up to its last finished epoch, in {arguments.output}; go on with the same command",
+            f"up to its last step, in {arguments.output}; go on with the same command",
             file=sys.stderr,
         )
-        if isinstance(stopped, TrainingInterrupted):
-            return 128 + stopped.signal
-        return 128 + (signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT)
+        return RESUME_ME
     _end(arguments)
     for name, reason in tally.failed:
         print(f"cellformer: {name} failed: {reason}", file=sys.stderr)

@@ -24,7 +24,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         type=str,
         nargs="?",
         help="name of a built-in data set, or path of an .npz file or a table (.csv, .tsv, "
-        ".parquet)",
+        ".parquet); with --config it may be left to data.source there",
     )
     parser.add_argument(
         "-o",
@@ -78,14 +78,17 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 def run(arguments: Namespace) -> int:
     """Trains, prints the result, and says where it is."""
     again = arguments.resume == "auto"
-    if (arguments.source is None) == (arguments.resume is None or again):
+    source = arguments.source
+    if source is None and arguments.config and (again or arguments.resume is None):
+        source = arguments.data.source
+    if (source is None) == (arguments.resume is None or again):
         raise ValueError(
             "give either a source to train on, with or without --resume auto, or --resume with a "
             "run folder"
         )
     if arguments.ensemble is not None and arguments.folds is not None:
         raise ValueError("give either --ensemble or --folds")
-    if arguments.source == "-":
+    if source == "-":
         raise ValueError(
             "a run must be able to read its data again, so it cannot be trained on standard "
             "input; give a file"
@@ -106,20 +109,20 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.summary import describe
 
     try:
-        if arguments.source is None:
+        if source is None:
             folder = Path(arguments.resume)
             several = RunFolder(folder).members.exists()
             summary = resume_several(folder) if several else resume(folder)
         else:
             data = replace(
                 arguments.data,
-                source=arguments.source,
+                source=source,
                 target=tuple(arguments.target) or arguments.data.target,
             )
             config = RunConfig(
                 data, arguments.attention, arguments.model, arguments.optimizer, arguments.training
             )
-            folder = arguments.output or _folder(arguments.source, free=not again)
+            folder = arguments.output or _folder(source, free=not again)
             kind: MemberKind = "seeds" if arguments.folds is None else "folds"
             count = arguments.ensemble or arguments.folds
             if count is not None:

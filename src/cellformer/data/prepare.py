@@ -5,12 +5,9 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from multiprocessing import current_process, get_context
+from multiprocessing import current_process
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -26,6 +23,7 @@ from cellformer.complexes.store import (
     open_ragged,
 )
 from cellformer.data.dataset import GraphSet, fingerprint_of
+from cellformer.data.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
 from cellformer.data.files import cache_root
 from cellformer.data.identity import identity
 from cellformer.data.progress import progress
@@ -34,10 +32,10 @@ from cellformer.data.shards import (
     Failure,
     PreparationError,
     Shard,
+    ShardExecutor,
+    ShardTask,
     finished_shard,
-    prepare_shard,
 )
-from cellformer.data.workers import start_worker
 from cellformer.encodings.encode import Encoding
 from cellformer.lifting.lift import Lifting
 
@@ -45,11 +43,6 @@ logger = logging.getLogger(__name__)
 
 PREPARATION_VERSION = 2
 """Raised whenever the same lifting and encodings of the same graphs give another store."""
-
-NO_MAIN_GUARD = (
-    'the script that calls prepare lacks `if __name__ == "__main__":` around its work, which '
-    "spawned processes must not do again"
-)
 
 OverLimit: TypeAlias = Literal["fail", "skip"]
 
@@ -88,13 +81,15 @@ def prepare(
     workers: int = 0,
     progress: bool = True,
     over_limit: OverLimit = "fail",
+    executor: ShardExecutor | None = None,
 ) -> Prepared:
     """Lifts and encodes every graph, or opens what an earlier call stored.
 
     The store is found again by a hash of the graphs, the lifting, the encodings and the version
     of this package. Interrupted work goes on where it stopped; of several processes one works
     and the others wait. With ``workers`` > 0 that many processes are spawned, so a script must
-    have the usual ``if __name__ == "__main__"``. A lifting or an encoding that cannot be told
+    have the usual ``if __name__ == "__main__"``; an ``executor`` makes the same store elsewhere
+    instead (`RayShards` on a cluster). A lifting or an encoding that cannot be told
     apart from a changed one (see `identity`) is prepared anew every time.
 
     Rows without a valid graph are reported in ``failures``. A graph over the lifting's limit is
@@ -108,8 +103,10 @@ def prepare(
     if getattr(current_process(), "_inheriting", False):
         # A spawned process is importing the caller's script; the lock is its parent's.
         raise RuntimeError(NO_MAIN_GUARD)
-    job = _Job(graph_set, lifting, tuple(encodings), _usable(workers, lifting, encodings),
-               progress, over_limit)  # fmt: skip
+    if executor is None:
+        usable = _usable(workers, lifting, encodings)
+        executor = LocalProcesses(usable) if usable else one_by_one
+    job = _Job(graph_set, lifting, tuple(encodings), executor, progress, over_limit)
     named = identity((lifting, tuple(encodings)))
     if named is None:
         logger.warning(
@@ -132,7 +129,7 @@ class _Job:
     source: GraphSet
     lifting: Lifting
     encodings: tuple[Encoding, ...]
-    workers: int
+    executor: ShardExecutor
     shown: bool
     over_limit: OverLimit
 
@@ -246,7 +243,14 @@ def _make(job: _Job, shards: Path, folder: Path) -> Stored:
     if finished:
         logger.info("%d of %d rows were prepared before an interruption", rows - left, rows)
     with progress(f"Preparing {job.source.name}", left, job.shown) as done:
-        for start, shard in _run(job, shards, missing):
+        tasks = (
+            ShardTask(
+                job.source.graphs.part(start, min(start + SHARD_ROWS, rows)),
+                start, job.lifting, job.encodings, _shard_folder(shards, start),
+            )
+            for start in missing
+        )  # fmt: skip
+        for start, shard in job.executor(tasks) if missing else ():
             job.check(shard.failures)
             finished[start] = shard
             done(min(SHARD_ROWS, rows - start))
@@ -268,49 +272,6 @@ def _make(job: _Job, shards: Path, folder: Path) -> Stored:
     }
     merge_ragged(parts, folder, meta)
     return open_ragged(folder)[0], failures
-
-
-def _run(job: _Job, shards: Path, starts: Sequence[int]) -> Iterator[tuple[int, Shard]]:
-    """Shards as they become ready; their results lie on disk, so little travels."""
-    tasks = ((start, job.source.graphs.part(start, min(start + SHARD_ROWS, len(job.source))))
-             for start in starts)  # fmt: skip
-    if not job.workers:
-        for start, graphs in tasks:
-            yield (
-                start,
-                prepare_shard(
-                    graphs, start, job.lifting, job.encodings, _shard_folder(shards, start)
-                ),
-            )
-        return
-    with _pool(min(job.workers, max(len(starts), 1))) as pool:
-        running: dict[Future[Shard], int] = {}
-        for start, graphs in tasks:
-            running[pool.submit(prepare_shard, graphs, start, job.lifting, job.encodings,
-                                _shard_folder(shards, start))] = start  # fmt: skip
-            if len(running) >= 2 * job.workers:  # enough to keep all busy, little in memory
-                yield from _ready(running)
-        while running:
-            yield from _ready(running)
-
-
-def _ready(running: dict[Future[Shard], int]) -> Iterator[tuple[int, Shard]]:
-    for future in wait(running, return_when=FIRST_COMPLETED).done:
-        yield running.pop(future), future.result()
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=start_worker)
-    try:
-        yield pool
-    except BrokenProcessPool as error:
-        raise RuntimeError(
-            f"a preparation process ended unexpectedly: it was out of memory, or {NO_MAIN_GUARD}. "
-            "Finished parts are kept; call again with fewer workers, or with workers=0"
-        ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> int:

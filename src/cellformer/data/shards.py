@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +130,27 @@ def _one_by_one(
                 row,
             ) from error
     return RaggedComplexes.from_complexes(complexes) if complexes else None, failures
+
+
+@dataclass(frozen=True, eq=False)
+class ShardTask:
+    """A shard to be made, anywhere that sees its folder; making it again is harmless."""
+
+    graphs: GraphSequence
+    start: int
+    lifting: Lifting
+    encodings: tuple[Encoding, ...]
+    folder: Path
+
+    def __call__(self) -> Shard:
+        """Raises as `prepare_shard` does."""
+        return prepare_shard(self.graphs, self.start, self.lifting, self.encodings, self.folder)
+
+
+ShardExecutor: TypeAlias = Callable[[Iterable[ShardTask]], Iterator[tuple[int, Shard]]]
+"""Makes shards somewhere and gives each, with its first row, as it becomes ready, in any order.
+
+Tasks hold graphs, so few are taken at a time. What a task raises is raised."""
 
 
 def finished_shard(folder: Path) -> Shard | None:

@@ -1,4 +1,4 @@
-"""Being stopped by SIGTERM in order, wherever it comes."""
+"""Being stopped by SIGTERM or SIGUSR1 in order, wherever it comes."""
 
 import signal
 import threading
@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from cellformer.training.preemption import SIGNALS
+
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came; like Ctrl-C, nobody catches it by accident."""
+    """Such a signal came; like Ctrl-C, nobody catches it by accident."""
 
 
 @contextmanager
 def terminable() -> Iterator[Callable[[], None]]:
-    """Within, SIGTERM raises `Terminated`.
+    """Within, SIGTERM and SIGUSR1 raise `Terminated`.
 
-    While something else, such as a training, handles the signal in its own way, it is left to that;
+    While something else, such as a training, handles a signal in its own way, it is left to that;
     the function that is given raises `Terminated` if it came meanwhile. Only the main thread of a
     program can be told of signals; elsewhere nothing changes.
     """
@@ -24,7 +26,7 @@ def terminable() -> Iterator[Callable[[], None]]:
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal came
         came = True
-        if signal.getsignal(signal.SIGTERM) is handle:  # not called by another handler
+        if signal.getsignal(number) is handle:  # not called by another handler
             raise Terminated
 
     def check() -> None:
@@ -34,8 +36,11 @@ def terminable() -> Iterator[Callable[[], None]]:
     if threading.current_thread() is not threading.main_thread():
         yield check
         return
-    before = signal.signal(signal.SIGTERM, handle)
+    before = {
+        number: signal.signal(number, handle) for number in SIGNALS if number != signal.SIGINT
+    }
     try:
         yield check
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

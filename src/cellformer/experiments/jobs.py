@@ -1,8 +1,11 @@
 """A training as a job that can be asked for again at any time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from lightning.pytorch import Callback
 
 from cellformer.training.config import RunConfig
 from cellformer.training.fit import resume, train
@@ -21,7 +24,7 @@ class Job:
         """Whether the result is there already."""
         return RunFolder(self.folder).summary.exists()
 
-    def perform(self) -> dict[str, Any]:
+    def perform(self, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
         """Trains, goes on from where training stopped, or reads the result, and returns it.
 
         Raises ValueError if the folder holds a run of another configuration, and what `train`
@@ -29,10 +32,10 @@ class Job:
         """
         folder = RunFolder(self.folder)
         if not folder.config.exists():
-            return train(self.config, self.folder)
+            return train(self.config, self.folder, callbacks=callbacks)
         if RunConfig.from_json(folder.config) != self.config:
             raise ValueError(
                 f"{self.folder} holds a run of another configuration; choose another folder, or "
                 "move that one away"
             )
-        return resume(self.folder)
+        return resume(self.folder, callbacks=callbacks)

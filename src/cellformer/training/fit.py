@@ -3,6 +3,7 @@
 import logging
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,17 +46,22 @@ logger = logging.getLogger(__name__)
 
 
 def train(
-    config: RunConfig, path: Path, stop_after: int | None = None, data: GraphSet | None = None
+    config: RunConfig,
+    path: Path,
+    stop_after: int | None = None,
+    data: GraphSet | None = None,
+    callbacks: Sequence[pl.Callback] = (),
 ) -> dict[str, Any]:
     """Trains into a new run folder and returns the summary, as it stands in ``summary.json``.
 
     ``data`` is learned instead of the source that the configuration names; such a run predicts
     like any other, but cannot be resumed or scored on its own parts from the folder alone.
     ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
-    of them; `resume` goes on. Called in each of several processes that torchrun or SLURM started,
-    it trains in all of them together. Raises FileExistsError if the folder holds a run already,
-    ValueError for data that cannot be trained on, `TrainingInterrupted` on Ctrl-C, SIGTERM and
-    SIGUSR1, `PeerError` where another process fails.
+    of them; `resume` goes on. ``callbacks`` are called after all others. Called in each of several
+    processes that torchrun or SLURM started, it trains in all of them together. Raises
+    FileExistsError if the folder holds a run already, ValueError for data that cannot be trained
+    on, `TrainingInterrupted` on Ctrl-C, SIGTERM and SIGUSR1, `PeerError` where another process
+    fails.
     """
     if data is not None and _starts_others(config):
         raise ValueError(
@@ -75,10 +81,12 @@ def train(
             folder.write_config(config)
 
         world.from_first(write)
-        return _run(config, folder, materials, recipe, stop_after, world, requests)
+        return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
 
 
-def resume(path: Path, stop_after: int | None = None) -> dict[str, Any]:
+def resume(
+    path: Path, stop_after: int | None = None, callbacks: Sequence[pl.Callback] = ()
+) -> dict[str, Any]:
     """Goes on with an interrupted run; the result equals that of an uninterrupted one.
 
     A finished run is left as it is and its summary returned. The number of processes may be
@@ -94,7 +102,7 @@ def resume(path: Path, stop_after: int | None = None) -> dict[str, Any]:
         world.from_first(lambda: None)  # as `train` asks who may have the folder
         materials = world.together(lambda: gather(config.data))
         recipe = world.from_first(lambda: Recipe.read(folder))
-        return _run(config, folder, materials, recipe, stop_after, world, requests)
+        return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
 
 
 def _run(
@@ -105,8 +113,11 @@ def _run(
     stop_after: int | None,
     world: World,
     requests: StopRequests,
+    callbacks: Sequence[pl.Callback],
 ) -> dict[str, Any]:
     if _starts_others(config):
+        if callbacks:
+            raise ValueError("callbacks are not sent to others; set training.processes to 1")
         launch(folder.path, config.training.processes, stop_after, requests)
         return folder.read_summary()
     began = time.monotonic()
@@ -126,7 +137,7 @@ def _run(
         class_weights=training_weights(recipe.task, chosen, materials),
         world=world,
     )
-    checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after)
+    checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after, callbacks)
     seconds = time.monotonic() - began
     return world.from_first(
         lambda: write_summary(config, folder, materials, recipe, checkpoints, seconds)
@@ -141,6 +152,7 @@ def fit(
     complexes: RaggedComplexes | ResidentComplexes,
     requests: StopRequests,
     stop_after: int | None = None,
+    callbacks: Sequence[pl.Callback] = (),
 ) -> Checkpoints:
     """The loop itself, from ``folder.resume`` where that exists; says what was kept.
 
@@ -181,6 +193,7 @@ def fit(
                 StopAtStep(module.total_steps),
                 *_other_callbacks(chosen, module.task.metric),
                 Preemption(folder, world, requests),
+                *callbacks,
             ],
             logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
             precision="32-true" if chosen.precision == "32" else chosen.precision,

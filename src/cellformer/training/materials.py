@@ -11,6 +11,7 @@ from cellformer.data.cell_split import split_cells
 from cellformer.data.dataset import PARTS, GraphSequence, GraphSet, SmilesList, Task
 from cellformer.data.molecule_keys import Leak
 from cellformer.data.prepare import Prepared, prepare
+from cellformer.data.shards import ShardExecutor
 from cellformer.data.splits import Split
 from cellformer.training.build import build_encodings, build_features, build_lifting
 from cellformer.training.config import DataConfig
@@ -47,13 +48,7 @@ def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
     if within:
         source = _split_within(source, config)
         rows = replace(rows, source=source, split=source.split)
-    prepared = prepare(
-        source,
-        build_lifting(config),
-        build_encodings(config),
-        workers=config.workers,
-        over_limit="skip" if config.over_limit == "skip" else "fail",
-    )
+    prepared = prepare_source(source, config)
     _judge_failures(rows, prepared, config)
     usable = prepared.rows[source.has_target()[prepared.rows]]
     split = source.split if within and source.split else split_rows(config, rows, usable)
@@ -71,6 +66,23 @@ def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
             for row, reason in prepared.failures
         ),
         find_leaks(rows, split),
+    )
+
+
+def prepare_source(
+    source: GraphSet, config: DataConfig, executor: ShardExecutor | None = None
+) -> Prepared:
+    """The complexes of a source as the configuration makes them, or from the cache.
+
+    Raises as `prepare` does.
+    """
+    return prepare(
+        source,
+        build_lifting(config),
+        build_encodings(config),
+        workers=config.workers,
+        over_limit="skip" if config.over_limit == "skip" else "fail",
+        executor=executor,
     )
 
 

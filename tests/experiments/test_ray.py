@@ -1,0 +1,197 @@
+"""All tests that start Ray: a cluster of two machines that are processes of this one."""
+
+import csv
+import json
+import logging
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from cellformer.complexes.graph import Graph
+from cellformer.data import prepare as preparation
+from cellformer.data.dataset import Task
+from cellformer.data.flat import in_memory
+from cellformer.encodings.rwbspe import RWBSPe
+from cellformer.experiments import ray_cluster
+from cellformer.experiments.jobs import Job
+from cellformer.experiments.ray_runner import RayRunner
+from cellformer.experiments.ray_shards import RayShards
+from cellformer.experiments.runner import Sequential
+from cellformer.experiments.search_folder import SearchFolder, Trial
+from cellformer.experiments.search_space import SearchSpace
+from cellformer.experiments.tune import Tuner
+from cellformer.lifting.induced_cycles import InducedCycles
+from cellformer.training.config import RunConfig
+from tiny import with_training
+
+# Ray itself leaves the files of its logs, and pipes of processes that it ends, to the collector.
+pytestmark = [
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray, of the extra ray, is not installed"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+NODE = {"num_cpus": 1, "object_store_memory": ray_cluster.OBJECT_STORE_BYTES}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")
+        import ray
+        from ray.cluster_utils import Cluster
+
+        made = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+        try:
+            yield made
+        finally:
+            ray.shutdown()
+            made.shutdown()
+
+
+def files_of(folder):
+    return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*.*")}
+
+
+def test_a_store_is_the_same_though_a_machine_is_lost(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(preparation, "SHARD_ROWS", 4)
+    graphs = [Graph.from_edges([(i, (i + 1) % n) for i in range(n)]) for n in range(3, 63)]
+    source = in_memory(graphs, np.arange(60.0), Task("regression", ("size",), "mae"))
+    second = cluster.add_node(**NODE)
+    made = []
+
+    def losing_a_machine(tasks):
+        for start, shard in RayShards(cluster.address)(tasks):
+            made.append(start)
+            if len(made) == 3:
+                cluster.remove_node(second, allow_graceful=False)
+            yield start, shard
+
+    for folder, executor in (("alone", None), ("cluster", losing_a_machine)):
+        preparation.prepare(source, InducedCycles(max_length=6), [RWBSPe(3)],
+                            cache_dir=tmp_path / folder, executor=executor)  # fmt: skip
+    assert sorted(made) == list(range(0, 60, 4))
+    assert not list(tmp_path.glob("cluster/prepared/*.shards"))
+    assert files_of(tmp_path / "alone" / "prepared") == files_of(tmp_path / "cluster" / "prepared")
+
+
+def kill_worker_of(folder):
+    """SIGKILL for the worker of the first job, once it has finished an epoch."""
+    while not (folder / "curve.csv").exists():
+        time.sleep(0.02)
+    [told] = [file.read_text() for file in folder.parent.glob(".ray-*/0")]
+    os.kill(int(told.split("process ")[1].rstrip(")")), signal.SIGKILL)
+
+
+def test_jobs_end_as_in_one_process_though_a_worker_is_killed(cluster, tiny, tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    configs = {"long": with_training(tiny, epochs=30), "short": with_training(tiny, epochs=2)}
+    outcomes = {}
+
+    def jobs(root):
+        return [Job(config, tmp_path / root / name) for name, config in configs.items()]
+
+    finished = Job(with_training(tiny, epochs=1), tmp_path / "ray" / "finished")
+    kept = finished.perform()
+    wrong = Job(configs["short"], finished.folder)  # holds a run of another configuration
+    killer = threading.Thread(target=kill_worker_of, args=[tmp_path / "ray" / "long"])
+    killer.start()
+    RayRunner(cluster.address)(
+        [*jobs("ray"), finished, wrong], lambda j, o: outcomes.update({j: o})
+    )
+    killer.join()
+
+    assert "long: goes on on" in caplog.text
+    assert outcomes[finished].summary == kept
+    assert "another configuration" in outcomes[wrong].error
+    expected = {}
+    Sequential()(jobs("one"), lambda job, outcome: expected.update({job.folder.name: outcome}))
+    for job in jobs("ray"):
+        summary = outcomes[job].summary
+        assert summary == json.loads((job.folder / "summary.json").read_text())
+        assert summary["scores"] == expected[job.folder.name].summary["scores"]
+    assert not list(tmp_path.glob("ray/.ray-*"))
+
+
+def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
+    base = with_training(tiny, epochs=3)
+    given = {
+        "optimizer.peak_rate": {"log_uniform": ["1e-4", 0.1]},
+        "data.encodings": {"choice": ["rwpe:2", "zeros", "nonsense"]},
+    }
+    space = SearchSpace.parse(given, base, "space")
+    folder = SearchFolder(tmp_path / "search")
+    folder.open(base, space)
+    values = {"optimizer.peak_rate": 0.01, "data.encodings": "rwpe:2"}
+    Job(space.config(base, values), folder.run(0)).perform()
+    folder.write(Trial(0, values, "finished", 1e9, 3))
+    left = {"optimizer.peak_rate": 0.02, "data.encodings": "zeros"}
+    folder.write(Trial(1, left))
+    folder.write(Trial(2, {"optimizer.peak_rate": 0.02, "data.encodings": "nonsense"}))
+    before = (folder.run(0) / "summary.json").stat().st_mtime_ns
+
+    found = Tuner(trials=4, address=cluster.address, grace=3)(base, space, folder.path)
+
+    assert [trial.number for trial in found.trials] == [0, 1, 2, 3]
+    assert (folder.run(0) / "summary.json").stat().st_mtime_ns == before
+    assert (found.trials[1].values, found.trials[1].state) == (left, "finished")
+    config = RunConfig.from_json(folder.run(1) / "config.json")
+    assert config == space.config(base, left)
+    with (folder.run(1) / "curve.csv").open() as file:
+        scores = [float(row["val_mae"]) for row in csv.DictReader(file)]
+    assert found.trials[1].score == min(scores)
+    assert found.trials[1].epochs == len(scores) == 3
+    assert found.trials[2].state == "failed"
+    assert "nonsense" in found.trials[2].error
+    assert found.best.number in (1, 3)
+    table = folder.table.read_text().splitlines()
+    assert len(table) == 5
+    assert table[0].endswith("optimizer.peak_rate,data.encodings")
+    with pytest.raises(ValueError, match="another"):
+        Tuner(address=cluster.address)(with_training(base, epochs=4), space, folder.path)
+
+
+def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_cluster, "SECONDS_FOR_FILES", 0.0)
+    with ray_cluster.meeting_place(tmp_path) as place:
+        ray_cluster.check_shared(place)
+    with pytest.raises(ray_cluster.NotSharedError, match="file system that all workers share"):
+        ray_cluster.check_shared(place)
+
+
+def test_what_a_killed_process_left_behind_is_removed(tmp_path):
+    (tmp_path / ".ray-abandoned").mkdir()
+    (tmp_path / ".ray-abandoned" / "lock").touch()
+    with ray_cluster.meeting_place(tmp_path) as first, ray_cluster.meeting_place(tmp_path) as place:
+        assert set(tmp_path.iterdir()) == {first, place}
+
+
+def test_workers_get_threads_and_the_source_of_their_driver(monkeypatch, tmp_path):
+    monkeypatch.setenv("CELLFORMER_CACHE", "relative")
+    monkeypatch.chdir(tmp_path)
+    told = ray_cluster.worker_environment(2.5, 0.0)
+    assert told["CUDA_VISIBLE_DEVICES"] == ""
+    assert told["OMP_NUM_THREADS"] == "2"
+    assert told["CELLFORMER_CACHE"] == str(tmp_path / "relative")
+    told = ray_cluster.worker_environment(0.25, 1.0)
+    assert told["OMP_NUM_THREADS"] == "1"
+    assert "CUDA_VISIBLE_DEVICES" not in told
+
+
+@pytest.mark.parametrize("slot", [{"cpus": 0.0}, {"cpus": 1.0, "gpus": -1.0}])
+def test_a_slot_without_cores_is_refused(slot):
+    with pytest.raises(ValueError, match="a slot needs"), ray_cluster.connected("local", **slot):
+        pass
+
+
+@pytest.mark.parametrize("wrong", [{"trials": 0}, {"minutes": 0.0}, {"reduction": 1.0}])
+def test_a_search_that_cannot_be_is_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(Tuner(), **wrong)
