@@ -23,7 +23,6 @@ exclude_patterns = ["images", "extension"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 copybutton_exclude = ".linenos, .gp, .go"  # neither prompts nor what a command prints
-suppress_warnings = ["toc.empty_glob"]  # see the contents in index.md
 
 html_theme = "furo"
 html_title = "cellformer"

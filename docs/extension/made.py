@@ -7,6 +7,7 @@ cannot go stale.
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 
 import commands
 import configuration
@@ -14,6 +15,14 @@ import measurements
 import reference
 import runs
 from sphinx.application import Sphinx
+
+PAGES = Path(__file__).parents[1]
+
+
+def optional(page: str) -> str:
+    """The name of a page, where there is such a page."""
+    return page if (PAGES / f"{page}.md").exists() else ""
+
 
 MAKERS: dict[str, Callable[..., str]] = {
     "commands": commands.commands,
@@ -23,6 +32,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "timings": measurements.timings,
     "memory": measurements.memory,
     "machine": measurements.machine,
+    "optional": optional,
     "runs": runs.runs,
 }
 LINE = re.compile(r"^% made: (\w+)(.*)$", re.MULTILINE)
