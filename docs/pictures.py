@@ -26,18 +26,19 @@ ROWS, COLUMNS = 12, 30
 CAFFEINE = "Cn1cnc2c1c(=O)n(C)c(=O)n2C"
 NAPHTHALENE = "c1ccc2ccccc2c1"
 ENCODINGS = (cf.BSPe(8), cf.RWBSPe(8), cf.RWPe(8), cf.HodgeLap(8), cf.Slepians(8))
+SUM = "\N{N-ARY SUMMATION}"
 FORMS = ("pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense")
 
 
 def cells_of_the_house(theme: cf.Theme) -> Figure:
     """Every cell of a small complex with its name."""
     cells = house()
-    figure = cf.draw_complex(cells, size=4, theme=theme)
-    (ax,) = figure.axes
+    ax = new_axes(3.4, 4.8, theme)
+    cf.draw_complex(cells, ax=ax, theme=theme)
     for letter, centers in zip("vef", cell_centers(cells, _places(cells)), strict=True):
         for number, place in enumerate(centers):
             write(ax, place, f"{letter}{number}", 12, theme)
-    return figure
+    return figure_of(ax)
 
 
 def boundaries_of_the_house(theme: cf.Theme) -> Figure:
@@ -73,7 +74,7 @@ def liftings(theme: cf.Theme) -> Figure:
     """One graph under four liftings."""
     graph = cf.Graph.from_smiles("C1CC2CC1C1C2C1C1=CC=CC=C1")
     places = cf.molecule_positions("C1CC2CC1C1C2C1C1=CC=CC=C1")
-    figure, axes = _row(4, (13, 3.4), theme)
+    figure, axes = _grid(2, 2, (8, 4.8), theme)
     for ax, (title, lifting) in zip(
         axes,
         (
@@ -96,7 +97,7 @@ def relabeled(theme: cf.Theme) -> Figure:
     places = np.stack([columns, rows], 1).astype(float)
     across = [(v, v + 1) for v in range(9) if v % 3 < 2] + [(v, v + 3) for v in range(6)]
     order = np.random.default_rng(2).permutation(9)
-    figure, axes = _row(4, (12, 3.4), theme)
+    figure, axes = _row(4, (9, 3), theme)
     for ax, (lifting, moved) in zip(
         axes,
         [
@@ -123,30 +124,31 @@ def barycentric(theme: cf.Theme) -> Figure:
     centers = cell_centers(cells, _places(cells))
     points = np.concatenate(centers)
     skeleton = cf.barycentric_skeleton(cells).tocoo()
-    figure = cf.draw_complex(cells, colors=_quiet(cells, theme), size=4, theme=theme)
-    (ax,) = figure.axes
+    ax = new_axes(3.4, 4.8, theme)
+    cf.draw_complex(cells, colors=_quiet(cells, theme), ax=ax, theme=theme)
     for a, b in zip(skeleton.row.tolist(), skeleton.col.tolist(), strict=True):
         if a < b:
             ax.plot(*points[[a, b]].T, color=theme.ink, lw=1, zorder=11)
     for rows, color in zip(centers, (VERTEX_COLOR, EDGE_COLOR, FACE_COLOR), strict=True):
         ax.scatter(*rows.T, s=90, color=color, edgecolor=theme.ink, zorder=12)
-    return figure
+    return figure_of(ax)
 
 
 def encodings(theme: cf.Theme) -> Figure:
     """Each encoding on one molecule, three columns read as a color."""
-    figure, axes = _row(5, (15, 3.4), theme)
-    for ax, encoding in zip(axes, ENCODINGS, strict=True):
+    figure, axes = _grid(2, 3, (9, 6), theme)
+    for ax, encoding in zip(axes, ENCODINGS, strict=False):
         cells = cf.encode(_caffeine(), encoding)
         cf.draw_complex(cells, positions=cf.molecule_positions(CAFFEINE), ax=ax, theme=theme,
-                        title=type(encoding).__name__)  # fmt: skip
+                        title=type(encoding).__name__.lower())  # fmt: skip
+    axes[-1].remove()
     return figure
 
 
 def eigenvectors(theme: cf.Theme) -> Figure:
     """The first columns of bspe, one by one."""
     cells = cf.encode(torus(), cf.BSPe(4))
-    figure, axes = _row(4, (14, 3), theme)
+    figure, axes = _grid(2, 2, (9, 5), theme)
     for column, ax in enumerate(axes):
         colors = cf.encoding_colors(cells, [column])
         cf.draw_complex(cells, colors=colors, ax=ax, theme=theme, title=f"column {column}")
@@ -167,9 +169,9 @@ def forms(theme: cf.Theme) -> Figure:
     """Which cell attends to which, in each of the five forms, for the house."""
     cells = house()
     bounds = np.cumsum([0, *cells.num_cells])
-    figure, axes = _row(5, (15, 3.6), theme)
+    figure, axes = _grid(2, 3, (9, 6.4), theme)
     shades = ListedColormap([theme.page, "#56B4E9", "#E69F00"])
-    for ax, name in zip(axes, FORMS, strict=True):
+    for ax, name in zip(axes, FORMS, strict=False):
         plan = cf.attention_plan(name)
         seen = np.zeros((bounds[-1], bounds[-1]))
         if isinstance(plan, cf.General):
@@ -190,8 +192,9 @@ def forms(theme: cf.Theme) -> Figure:
         ax.set_yticks(middles, ["v", "e", "f"], color=theme.ink)
         _plain(ax, theme)
         headline(ax, name, theme)
-    axes[0].set_xlabel("senders", color=theme.ink)
-    axes[0].set_ylabel("receivers", color=theme.ink)
+        ax.set_xlabel("senders", color=theme.ink)
+        ax.set_ylabel("receivers", color=theme.ink)
+    axes[-1].remove()
     return figure
 
 
@@ -220,8 +223,8 @@ def readout(theme: cf.Theme) -> Figure:
     for place in _places(cells):
         ax.annotate("", (2.9, 0.9), place + [0.12, 0], zorder=15, arrowprops={
             "arrowstyle": "-|>", "color": theme.faint, "connectionstyle": "arc3,rad=-0.08"})  # fmt: skip
-    for x, words in ((1.75, "MLP of\neach vertex"), (3.1, "Σ"), (4.1, "prediction")):
-        size = 22 if words == "Σ" else 11
+    for x, words in ((1.75, "MLP of\neach vertex"), (3.1, SUM), (4.1, "prediction")):
+        size = 22 if words == SUM else 11
         write(ax, np.array([x, 0.9]), words, size, theme)
     ax.annotate("", (3.75, 0.9), (3.25, 0.9), arrowprops={"arrowstyle": "-|>", "color": theme.ink})
     return figure_of(ax)
@@ -286,11 +289,23 @@ def _row(
     return figure, axes
 
 
+def _grid(
+    rows: int, columns: int, size: tuple[float, float], theme: cf.Theme
+) -> tuple[Figure, Sequence[Axes]]:
+    """Axes in rows and columns, row after row."""
+    figure = Figure(figsize=size, layout="constrained", facecolor=theme.page)
+    axes = figure.subplots(rows, columns).ravel()
+    for ax in axes:
+        ax.set_facecolor(theme.page)
+    return figure, axes
+
+
 def _signs(ax: Axes, matrix: np.ndarray, theme: cf.Theme) -> None:
     ax.imshow(matrix, cmap=ListedColormap(["#CC79A7", theme.page, "#56B4E9"]), vmin=-1, vmax=1)
     for (row, column), value in np.ndenumerate(matrix):
         if value:
-            write(ax, np.array([column, row]), "+" if value > 0 else "−", 12, theme)
+            sign = "+" if value > 0 else "\N{MINUS SIGN}"
+            ax.text(column, row, sign, ha="center", va="center", fontsize=16, color="#000000")
 
 
 def _name(ax: Axes, rows: str, columns: str, shape: tuple[int, ...], theme: cf.Theme) -> None:

@@ -5,13 +5,15 @@ import re
 
 from cellformer.cli.main import build_parser
 
-CONFIGURED = re.compile(r"^ +--(data|model|optimizer|training)[ .].*?(?=^ {0,3}\S|^$|\Z)", re.M | re.S)
+CONFIGURED = re.compile(
+    r"^ +--(data|model|optimizer|training)[ .].*?(?=^ {0,3}\S|^$|\Z)", re.M | re.S
+)
 GROUP = re.compile(r"^[A-Z][^\n]*:\n+(?=[A-Z]|\Z)", re.M)
 
 
 def commands() -> str:
     """A section for each command. Fields of the configuration are left to their own page."""
-    os.environ["COLUMNS"] = "96"
+    os.environ["COLUMNS"] = "82"
     parser = build_parser([])
     (subcommands,) = (action for action in parser._actions if action.dest == "command")
     sections = []

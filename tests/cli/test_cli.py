@@ -67,6 +67,13 @@ def test_a_misspelt_word_gets_the_nearest_right_one(arguments, hint, capsys):
     assert f"Did you mean {hint}?" in capsys.readouterr().err
 
 
+def test_without_a_command_the_commands_are_named(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 2
+    assert "train" in capsys.readouterr().err
+
+
 def test_a_misspelt_key_in_a_file_gets_the_nearest_right_one(tmp_path, capsys):
     path = tmp_path / "config.yaml"
     path.write_text("model: {widht: 3}\n")

@@ -7,6 +7,7 @@ lines are not run, but their options must exist.
 
 import contextlib
 import io
+import itertools
 import os
 import re
 import shlex
@@ -72,7 +73,7 @@ def check_command(line):
             build_parser(arguments).parse_args(arguments)
             return
         assert "--help" in arguments or "--print_config" in arguments, line
-    for word, following in zip(words, words[1:], strict=False):
+    for word, following in itertools.pairwise(words):
         if word == "-m" and following.startswith("benchmarks."):
             assert (ROOT / f"{following.replace('.', '/')}.py").exists(), line
     if words[0].startswith(("scripts/", "benchmarks/")):

@@ -22,6 +22,11 @@ class Parser(ArgumentParser):
         print(f"cellformer: {message}{suggestion(message, self.vocabulary)}", file=sys.stderr)
         sys.exit(USAGE_ERROR)
 
+    def format_help(self) -> str:
+        """The help, in which a path is called a path."""
+        told: str = super().format_help()
+        return told.replace(str(Path), "path")
+
 
 def add_output(parser: Parser, what: str) -> None:
     """The option -o of a command that writes a table."""
