@@ -1,4 +1,4 @@
-"""The pictures of the documentation, one function each, drawn by the product while the site is built.
+"""The pictures of the documentation, one function each, drawn while the site is built.
 
 ``python docs/pictures.py``, from the root of the repository, draws the picture of the README.
 """
@@ -221,8 +221,8 @@ def readout(theme: cf.Theme) -> Figure:
     cf.draw_complex(cells, colors=colors, ax=ax, theme=theme)
     ax.set_xlim(-0.4, 4.6)
     for place in _places(cells):
-        ax.annotate("", (2.9, 0.9), place + [0.12, 0], zorder=15, arrowprops={
-            "arrowstyle": "-|>", "color": theme.faint, "connectionstyle": "arc3,rad=-0.08"})  # fmt: skip
+        arrow = {"arrowstyle": "-|>", "color": theme.faint, "connectionstyle": "arc3,rad=-0.08"}
+        ax.annotate("", (2.9, 0.9), place + np.array([0.12, 0]), arrowprops=arrow, zorder=15)
     for x, words in ((1.75, "MLP of\neach vertex"), (3.1, SUM), (4.1, "prediction")):
         size = 22 if words == SUM else 11
         write(ax, np.array([x, 0.9]), words, size, theme)

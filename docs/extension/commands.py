@@ -25,7 +25,7 @@ def commands() -> str:
         sections.append(f"## `cellformer {name}`\n\n```text\n{_short(told)}\n```\n")
         if configured:
             sections.append(
-                "Besides, it takes the fields of the [configuration](configuration.md) as options.\n"
+                "Besides, it takes fields of the [configuration](configuration.md) as options.\n"
             )
     return "\n".join(sections)
 

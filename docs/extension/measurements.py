@@ -19,7 +19,7 @@ def timings(name: str) -> str:
 def memory() -> str:
     """Peak memory and durations by the number of cells."""
     rows = [
-        "| cells and attention | build | encode | forward + backward | peak | per cell | peer's peak |",
+        "| complex | build | encode | forward + backward | peak | per cell | peer's peak |",
         "|---|---|---|---|---|---|---|",
     ]
     for row in _read("memory")["rows"]:
