@@ -19,8 +19,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "source",
         type=str,
         nargs="?",
-        help="name of a built-in data set, or path of an .npz file or a table (.csv, .tsv, "
-        ".parquet)",
+        help="name of a data set, or path of a table (.csv, .tsv, .parquet), of an .npz file or of "
+        "a folder of meshes or raw files",
     )
     parser.add_argument(
         "-o",
