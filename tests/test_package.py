@@ -1,22 +1,62 @@
-import re
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
-import torch
 
 import cellformer as cf
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
 
 
-def test_the_python_of_the_readme_runs_as_written():
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 4
-    names = {}
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), names)
-        assert len(names["value"]) == 2
-        assert torch.isfinite(torch.as_tensor(names["value"])).all()
+def test_the_readme_says_what_the_results_say():
+    text = (ROOT / "README.md").read_text("utf-8")
+    run = json.loads((ROOT / "results/nci/summary.json").read_text("utf-8"))
+    assert f"**{run['scores']['best']['test']['mae']:.3f}**" in text
+    assert f"| {run['baseline']['test']['mae']:.3f} |" in text
+    timings = json.loads((ROOT / "results/benchmarks/attention.json").read_text("utf-8"))
+    for row in timings["rows"]:
+        (line,) = (line for line in text.splitlines() if line.startswith(f"| {row['case']}"))
+        assert f"| {row['ours_s'] * 1e3:.1f} |" in line
+        if "reference" not in row["peer"]:
+            assert f"| {row['peer_s'] * 1e3:.1f} ({row['ratio']:.2g}x) |" in line
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """What is installed from the index, built without asking the network."""
+    pytest.importorskip("setuptools", "77")
+    work = tmp_path_factory.mktemp("wheel")
+    for name in ("src", "pyproject.toml", "README.md", "LICENSE"):
+        source = ROOT / name
+        if source.is_dir():
+            unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(source, work / name, ignore=unwanted)
+        else:
+            shutil.copy(source, work)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+         "--wheel-dir", "dist", "."],
+        cwd=work, check=True, capture_output=True,
+    )  # fmt: skip
+    (built,) = (work / "dist").glob("*.whl")
+    return zipfile.ZipFile(built).namelist()
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel):
+    package = ROOT / "src" / "cellformer"
+    files = {
+        file.relative_to(package.parent).as_posix()
+        for file in package.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+    assert {"cellformer/py.typed", "cellformer/__init__.pyi"} <= files
+    assert any(name.startswith("cellformer/report/templates/") for name in files)
+    assert any(name.startswith("cellformer/explorer/page/") for name in files)
+    assert files <= set(wheel)
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # PyG's own use of it

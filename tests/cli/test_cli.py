@@ -44,7 +44,9 @@ def test_every_option_of_every_command_is_explained(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
-    lines = capsys.readouterr().out.splitlines()
+    printed = capsys.readouterr().out
+    assert "<class" not in printed
+    lines = printed.splitlines()
     for number, line in enumerate(lines):
         if line.lstrip().startswith("--") and "CONFIG" not in line and "print_config" not in line:
             told = line.split(maxsplit=2)[2:] + lines[number + 1 : number + 2]
@@ -65,6 +67,13 @@ def test_a_misspelt_word_gets_the_nearest_right_one(arguments, hint, capsys):
         main(arguments)
     assert ended.value.code == 2
     assert f"Did you mean {hint}?" in capsys.readouterr().err
+
+
+def test_without_a_command_the_commands_are_named(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 2
+    assert "train" in capsys.readouterr().err
 
 
 def test_a_misspelt_key_in_a_file_gets_the_nearest_right_one(tmp_path, capsys):

@@ -200,3 +200,10 @@ def test_drawing_leaves_pyplot_alone():
         "draw_complex(house()); sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_picture_says_what_it_does_not_show():
+    (ax,) = draw_complex(examples.tetrahedron(), title="solid").axes
+    assert ax.get_title() == "solid\nnot drawn: 1 cell of rank 3 or more"
+    (ax,) = draw_complex(examples.tetrahedron(filled=False), title="hollow").axes
+    assert ax.get_title() == "hollow"

@@ -12,7 +12,11 @@ from cellformer.cli.parsing import Parser
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     """The arguments of ``cellformer fetch``."""
     parser.add_argument(
-        "names", type=str, nargs="*", help="names of sets; none: list them and where they are"
+        "names",
+        type=str,
+        nargs="*",
+        default=[],
+        help="names of sets; none: list them and where they are",
     )
     parser.add_argument(
         "--folder",

@@ -3,6 +3,7 @@
 import difflib
 import re
 import sys
+from argparse import HelpFormatter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +22,11 @@ class Parser(ArgumentParser):
         """Prints what is wrong and ends with exit code 2."""
         print(f"cellformer: {message}{suggestion(message, self.vocabulary)}", file=sys.stderr)
         sys.exit(USAGE_ERROR)
+
+    def format_help(self, formatter: HelpFormatter | None = None) -> str:
+        """The help, in which a path is called a path."""
+        told: str = super().format_help(formatter)
+        return re.sub(r"<class\s+'Path'>", "path", told)
 
 
 def add_output(parser: Parser, what: str) -> None:

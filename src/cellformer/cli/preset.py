@@ -1,6 +1,7 @@
 """The option --preset, which other defaults follow from."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from cellformer.cli.parsing import Parser
 from cellformer.experiments.presets import PRESETS
@@ -13,7 +14,7 @@ def add_preset(parser: Parser, what: str) -> None:
 
 def preset_in(arguments: Sequence[str]) -> str:
     """The value of --preset, needed before parsing because other defaults follow from it."""
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in pairwise([*arguments, ""]):
         value = following if word == "--preset" else word.removeprefix("--preset=")
         if word.startswith("--preset") and value in PRESETS:
             return value

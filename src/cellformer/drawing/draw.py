@@ -47,7 +47,7 @@ def draw_complex(
     Colors are those of ``colors`` (per rank red, green, blue in 0 ... 1), or of three or one
     ``columns`` of the encodings (see `encoding_colors`; one column has a color bar), or of those
     that `telling_columns` chooses, or, without encodings, one for each rank. Cells of rank 3 and
-    more are not drawn.
+    more are not drawn, which the picture says.
 
     ``positions`` of the vertices are in the plane or in space; without them the complex's own are
     used, or else `layout`. In the plane the 2-cells are translucent, the larger behind, and keep
@@ -82,7 +82,9 @@ def draw_complex(
         ax.add_collection(collection, autolim=False)
     if labels is not None and flat:
         _write_labels(ax, points, labels, pen, theme)
-    headline(ax, title, theme)
+    inside = sum(cells.num_cells[3:])
+    told = f"not drawn: {inside} cell{'s' * (inside > 1)} of rank 3 or more" if inside else ""
+    headline(ax, "\n".join(filter(None, (title, told))), theme)
     if columns is not None and len(columns) == 1:
         _color_bar(figure, ax, cells, columns[0], theme)
     return figure

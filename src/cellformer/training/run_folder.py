@@ -129,10 +129,21 @@ class RunFolder:
 
     def require(self, file: Path) -> Path:
         """The file, if it is there; otherwise raises FileNotFoundError."""
-        if not file.exists():
-            what = "is not a run folder" if not self.config.exists() else "is not finished"
-            raise FileNotFoundError(f"{self.path} {what}: {file.name} is missing")
-        return file
+        if file.exists():
+            return file
+        if self.members.exists():
+            first = min(self.path.glob("*/config.json"), default=self.config).parent
+            raise FileNotFoundError(
+                f"{self.path} holds several models, and this takes one: name the folder of one, "
+                f"such as {first}"
+            )
+        if file == self.weights("best") and self.summary.exists():
+            raise FileNotFoundError(
+                f"{self.path} has no best epoch, because the validation score was undefined in "
+                "all of them; take the weights of the last one (--weights last)"
+            )
+        what = "is not a run folder" if not self.config.exists() else "is not finished"
+        raise FileNotFoundError(f"{self.path} {what}: {file.name} is missing")
 
 
 def write_json(path: Path, values: object) -> None:

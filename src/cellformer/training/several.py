@@ -25,7 +25,7 @@ from cellformer.training.materials import Materials, gather
 from cellformer.training.preemption import TrainingInterrupted
 from cellformer.training.run_folder import RunFolder, write_json
 from cellformer.training.session import session
-from cellformer.training.summary import residuals_of, score_outputs
+from cellformer.training.summary import residuals_of, score_outputs, shown
 
 logger = logging.getLogger(__name__)
 
@@ -212,15 +212,11 @@ def describe_several(summary: dict[str, Any]) -> str:
     metric = summary["metric"]
     lines = []
     for name, scored in summary["members"].items():
-        told = ", ".join(f"{part} {metric} {_shown(its[metric])}" for part, its in scored.items())
+        told = ", ".join(f"{part} {metric} {shown(its[metric])}" for part, its in scored.items())
         lines.append(f"{name}: {told}")
     for part, mean in summary["mean"].items():
         deviation = summary["deviation"][part][metric]
-        lines.append(f"mean: {part} {metric} {_shown(mean[metric])} ± {_shown(deviation)}")
+        lines.append(f"mean: {part} {metric} {shown(mean[metric])} ± {shown(deviation)}")
     for part, scored in summary.get("pooled", {}).items():
-        lines.append(f"all together: {part} {metric} {_shown(scored[metric])}")
+        lines.append(f"all together: {part} {metric} {shown(scored[metric])}")
     return "\n".join(lines)
-
-
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"

@@ -150,12 +150,17 @@ def describe(summary: dict[str, Any]) -> str:
         if which not in summary["scores"]:
             continue
         scored = summary["scores"][which]
-        told = ", ".join(f"{part} {metric} {values[metric]:.4f}" for part, values in scored.items())
+        told = ", ".join(f"{part} {metric} {shown(its[metric])}" for part, its in scored.items())
         lines.append(f"{when}: {told}")
     part = "test" if "test" in summary["baseline"] else "val"
     base = summary["baseline"][part][metric]
-    lines.append(f"the same answer for all rows: {part} {metric} {base:.4f}")
+    lines.append(f"the same answer for all rows: {part} {metric} {shown(base)}")
     best = summary["scores"].get("best", summary["scores"]["last"])[part][metric]
-    if metric in ("mae", "rmse") and base:
+    if metric in ("mae", "rmse") and base and best is not None:
         lines.append(f"ratio: {best / base:.3f}")
     return "\n".join(lines)
+
+
+def shown(score: float | None) -> str:
+    """A score in a line of text; there is none where, say, a part has only one class."""
+    return "undefined" if score is None else f"{score:.4f}"

@@ -1,0 +1,45 @@
+"""A table of every training in results/."""
+
+import json
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "results"
+
+
+def runs() -> str:
+    """One row for each folder with a config.json and a summary.json, by data set and score."""
+    found = []
+    for file in sorted(FOLDER.rglob("summary.json")):
+        if not file.with_name("config.json").exists():
+            continue
+        summary = json.loads(file.read_text(encoding="utf-8"))
+        if "members" in summary:
+            continue  # its members stand in folders of their own
+        config = json.loads(file.with_name("config.json").read_text(encoding="utf-8"))
+        metric = summary["metric"]
+        score = summary["scores"].get("best", summary["scores"]["last"]).get("test", {}).get(metric)
+        constant = summary["baseline"].get("test", {}).get(metric)
+        told = [
+            summary["data"]["name"],
+            f"`{config['attention']}`",
+            f"`{config['data']['encodings']}`",
+            f"`{config['data']['lifting']}`",
+            f"{summary['epochs']}",
+            f"{summary['parameters']:,}",
+            metric,
+            _number(score),
+            _number(constant),
+            f"`{file.parent.relative_to(FOLDER)}`",
+        ]
+        found.append((told[0], told[1], told[2], told))
+    head = (
+        "data set", "attention", "encodings", "lifting", "epochs", "parameters", "metric", "test",
+        "constant answer", "folder of results/",
+    )  # fmt: skip
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    lines += ["| " + " | ".join(told) + " |" for *_, told in sorted(found)]
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
