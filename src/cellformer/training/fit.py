@@ -18,6 +18,7 @@ from cellformer.complexes.batch import CellBatch
 from cellformer.data.dataset import GraphSet
 from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
+from cellformer.model.feature_scaling import standardize_features
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
 from cellformer.training.config import RunConfig
@@ -94,6 +95,7 @@ def _run(
     chosen = config.training
     torch.manual_seed(chosen.seed)
     model = recipe.build()
+    standardize_features(model, materials.complexes, materials.split["train"])
     complexes = placed(materials.complexes, model, chosen)
     loaders = {
         part: batches(

@@ -141,7 +141,7 @@ def test_clouds_are_learned_and_predicted_by_the_command_line(shapes, tmp_path, 
     run = tmp_path / "run"
     flags = ["--data.neighbors", "5", "--data.encodings", "rwpe:4", "--model.width", "16",
              "--model.layers", "1", "--model.heads", "2", "--model.readout_cells", "all",
-             "--model.pooling", "mean", "--optimizer.peak_rate", "5e-3", "--training.epochs", "30",
+             "--model.pooling", "mean", "--optimizer.peak_rate", "2e-2", "--training.epochs", "30",
              "--training.batch_size", "4", "--data.fractions", "[0.5, 0.2, 0.3]",
              "--data.metric", "accuracy", "--training.device", "cpu"]  # fmt: skip
     assert main(["train", str(shapes), "-o", str(run), *flags]) == 0
