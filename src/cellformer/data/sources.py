@@ -54,8 +54,8 @@ def open_source(
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, or a folder, by its path.
 
-    A folder holds meshes (see `read_mesh_folder`), point clouds (see `read_point_folder`), or the
-    raw files of an OGB or TU Dortmund set.
+    A folder holds meshes (see `read_mesh_folder`), point clouds (see `read_point_folder`), the raw
+    files of an OGB or TU Dortmund set, or what PyG wrote (see `read_pyg`).
     ``target`` names the columns to learn (a table has targets only where some are named),
     ``smiles_column``, ``split_column``, ``kind``, ``metric``, ``separator`` and ``charset``
     overrule what the source suggests, ``task`` is that of a trained model, whose classes keep
@@ -106,10 +106,8 @@ def _open(
             return posing(read_gcb(path, path.stem), metric, task)
         return read_npz(word, targets, kind, metric, task)
     if word.endswith(".pt"):
-        from cellformer.data.pyg_sets import read_pyg_file  # torch is slow to import
-
         _refuse_options(word, target=targets, smiles_column=smiles_column)
-        return posing(read_pyg_file(path, kind), metric, task)
+        return posing(_read_pyg(path, kind), metric, task)
     if path.is_dir() and is_point_folder(path) and not _is_raw(path):
         _refuse_options(word, smiles_column=smiles_column)
         return read_point_folder(path, targets, kind, metric, task, neighbors)
@@ -117,7 +115,10 @@ def _open(
         _refuse_options(word, smiles_column=smiles_column)
         return read_mesh_folder(path, targets, kind, metric, task)
     if path.is_dir():
-        _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
+        _refuse_options(word, target=targets, smiles_column=smiles_column)
+        if not _is_raw(path) and _holds_pyg(path):
+            return posing(_read_pyg(path, kind), metric, task)
+        _refuse_options(word, kind=kind)
         return posing(_open_folder(path), metric, task)
     near = difflib.get_close_matches(word.lower(), source_names(), 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -135,13 +136,26 @@ def _is_raw(folder: Path) -> bool:
     return any(fits(folder) for fits, _ in RAW)
 
 
+def _holds_pyg(folder: Path) -> bool:
+    from cellformer.data.readers.pyg_files import is_pyg_folder  # torch is slow to import
+
+    return is_pyg_folder(folder)
+
+
+def _read_pyg(path: Path, kind: Kind | None) -> GraphSet:
+    from cellformer.data.readers.pyg_files import read_pyg
+
+    return read_pyg(path, kind)
+
+
 def _open_folder(folder: Path) -> GraphSet:
     for fits, read in RAW:
         if fits(folder):
             return read(folder, folder.name)
     raise ValueError(
         f"the folder {folder} holds no known set: neither OGB's raw/edge.csv.gz, nor the "
-        "NAME_graph_indicator.txt of the TU collection, nor meshes, nor point clouds"
+        "NAME_graph_indicator.txt of the TU collection, nor a PyG data set, nor meshes, nor point "
+        "clouds"
     )
 
 
