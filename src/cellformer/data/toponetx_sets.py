@@ -72,7 +72,8 @@ def _complex(
 
     match one:
         case toponetx.CellComplex():
-            return from_toponetx(one, *features[:3], positions=positions, name=name)
+            vertex, edge, face = ([*features, (), (), ()])[:3]
+            return from_toponetx(one, vertex, edge, face, positions, name)
         case toponetx.SimplicialComplex():
             return from_simplicial(one, features, positions, name)
         case toponetx.CombinatorialComplex():

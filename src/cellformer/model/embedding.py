@@ -41,7 +41,7 @@ class FeatureEmbedding(nn.Module):
         if continuous:
             self.register_buffer("mean", torch.zeros(continuous))
             self.register_buffer("deviation", torch.ones(continuous))
-            self.register_load_state_dict_pre_hook(_as_they_are)
+            self.register_load_state_dict_pre_hook(_as_they_are)  # type: ignore[no-untyped-call]
 
     def forward(
         self, discrete: Int64[Tensor, "cell discrete"], continuous: Float[Tensor, "cell continuous"]

@@ -91,7 +91,7 @@ def from_combinatorial(
 
 def _sorted(vertices: Iterable[Iterable[Hashable]], where: str) -> list[Any]:
     try:
-        return sorted(node for (node,) in vertices)  # type: ignore[type-var]
+        return sorted(node for (node,) in vertices)
     except TypeError as error:
         raise ValueError(f"{where}nodes of different types cannot be sorted: {error}") from None
 
@@ -129,8 +129,9 @@ def _made(
     name: str,
 ) -> CellComplex:
     where = f"complex {name!r}: " if name else ""
-    ranked = [[(vertex,) for vertex in range(len(nodes))], *cells]
-    wanted = [*features, *[()] * (len(ranked) - len(features))]
+    ranked: Cells = [[(vertex,) for vertex in range(len(nodes))], *cells]
+    none: Sequence[str] = ()
+    wanted = [*features, *[none] * (len(ranked) - len(features))]
     rows: list[list[Mapping[str, Any]]] = [
         [complex_[tuple(nodes[vertex] for vertex in cell)] for cell in own] for own in ranked
     ]
