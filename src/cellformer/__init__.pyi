@@ -44,6 +44,7 @@ from .data.pyg_transform import AddCells
 from .data.sources import open_source
 from .data.splits import fold_split, random_split, scaffold_split
 from .data.table import Table, read_table, write_table
+from .data.toponetx_sets import from_toponetx_list
 from .drawing.attention import draw_attention, draw_attention_matrix
 from .drawing.colors import encoding_colors
 from .drawing.contributions import draw_contributions
@@ -76,11 +77,15 @@ from .lifting.lift import CollectiveLifting, Lifting, LiftingLimitError, lift
 from .lifting.mesh import mesh_complex, read_mesh
 from .lifting.mesh_features import with_mesh_features
 from .lifting.own_cells import OwnCells
+from .lifting.point_cloud import PointNeighbors
+from .lifting.point_features import with_point_features
+from .lifting.point_files import read_points
 from .lifting.ring_features import RingFeatures
 from .lifting.rings import Rings
 from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
 from .model.diagram import Arrow, TensorDiagram, paper_diagram
+from .model.feature_scaling import standardize_features
 from .model.plan import (
     General,
     Pairwise,
@@ -145,6 +150,7 @@ __all__ = [
     "Outcome",
     "OwnCells",
     "Pairwise",
+    "PointNeighbors",
     "Prepared",
     "RWBSPe",
     "RWPe",
@@ -196,6 +202,7 @@ __all__ = [
     "from_pyg",
     "from_pyg_dataset",
     "from_toponetx",
+    "from_toponetx_list",
     "general_dense",
     "general_sparse",
     "hodge_laplacian",
@@ -223,6 +230,7 @@ __all__ = [
     "random_split",
     "read_mesh",
     "read_npz",
+    "read_points",
     "read_table",
     "reproduce",
     "resident_for",
@@ -232,6 +240,7 @@ __all__ = [
     "save_ragged",
     "scaffold_split",
     "split_cells",
+    "standardize_features",
     "to_networkx",
     "to_pyg",
     "to_toponetx",
@@ -240,6 +249,7 @@ __all__ = [
     "up_adjacency",
     "up_laplacian",
     "with_mesh_features",
+    "with_point_features",
     "without_cell",
     "write_npz",
     "write_report",

@@ -1,3 +1,4 @@
+import codecs
 import csv
 import gzip
 import io
@@ -76,6 +77,16 @@ def test_the_separator_is_not_what_a_name_or_a_cell_contains():
 def test_blank_lines_are_no_rows():
     raw = b"\n  \nsmiles,y\n\nC,1\r\n \t \n\nO,2\n\n\n"
     assert cells(raw) == [["smiles", "y"], ["C", "1"], ["O", "2"]]
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_bytes_that_are_not_utf_8_under_its_mark_are_read_with_a_warning(zipped, caplog):
+    raw = codecs.BOM_UTF8 + "größe,y\n".encode() + b"caf\xe9,1\n\x81\xff,2\n" + "ř,3\n".encode()
+    frame, dialect = read(gzip.compress(raw) if zipped else raw)
+    assert list(frame.columns) == ["größe", "y"]
+    assert frame["größe"].tolist() == ["café", "\ufffdÿ", "ř"]
+    assert dialect.mark
+    assert "3 of its characters are not" in caplog.text
 
 
 def test_text_that_is_not_utf_8_is_read_with_a_warning(caplog):

@@ -1,5 +1,3 @@
-import os
-import pickle
 import warnings
 
 import numpy as np
@@ -7,8 +5,6 @@ import pytest
 import torch
 
 import cellformer as cf
-from cellformer.data.sources import open_source
-from raw_sets import Evil
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of its own use of torch.jit
@@ -62,23 +58,6 @@ def test_classes_and_sets_without_targets():
     two.y = torch.tensor([1.0, 2.0])
     with pytest.raises(ValueError, match="y of item 1 has 2 values"):
         cf.from_pyg_dataset([data(3, 0.5), two])
-
-
-def test_a_processed_file_opens_by_path(tmp_path):
-    InMemoryDataset.save(items(), str(tmp_path / "data.pt"))
-    opened = open_source(tmp_path / "data.pt", metric="rmse")
-    assert opened.task.metric == "rmse"
-    assert opened.targets[:, 0].tolist() == [0, 0.5, 1, 1.5, 2, 2.5]
-    assert opened.fingerprint == cf.from_pyg_dataset(items()).fingerprint
-
-
-def test_a_malicious_file_is_never_run(tmp_path):
-    for name, save in (("zip.pt", torch.save), ("old.pt", lambda o, p: p.write_bytes(
-            pickle.dumps(o)))):  # fmt: skip
-        save(({"x": Evil(tmp_path / "made")}, None, Data), tmp_path / name)
-        with pytest.raises(ValueError, match="could run code"):
-            open_source(tmp_path / name)
-    assert not os.path.exists(tmp_path / "made")
 
 
 def test_the_transform_goes_with_any_data_set_loader_and_compose():

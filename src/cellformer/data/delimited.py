@@ -48,12 +48,16 @@ def read_delimited(
 
     ``stream`` is seekable and may be gzipped. The separator, unless given, is the one by which the
     first lines fall into equally many cells; the charset is told by a byte-order mark, else it is
-    UTF-8, else, with a warning, Windows-1252. Lines that are blank are no rows. Raises ValueError,
+    UTF-8, else, with a warning, Windows-1252; bytes that are not UTF-8 under its mark are read as
+    Windows-1252 too, with a warning. Lines that are blank are no rows. Raises ValueError,
     naming ``where`` and the line, if the text is not a table.
     """
     try:
         text = _unzipped(stream)
-        charset = charset or detect_charset(text, where)
+        if charset is None:
+            charset = detect_charset(text, where)
+            if charset == "utf-8-sig" and not _decodes(text, charset):
+                text = _mended(text, where)
         sample = _sample(text, charset)
         separator = separator or detect_separator(sample)
         header = next(_records(io.StringIO(sample, newline=""), separator), (0, []))[1]
@@ -119,6 +123,27 @@ def _decodes(stream: io.BufferedIOBase, charset: str) -> bool:
     finally:
         stream.seek(0)
     return True
+
+
+def _mended(stream: io.BufferedIOBase, where: str) -> io.BytesIO:
+    """The text in UTF-8, with what is not taken for Windows-1252: lines pasted from elsewhere."""
+    raw = memoryview(stream.read())
+    parts, start, strange = [], 0, 0
+    while start < len(raw):
+        try:
+            parts.append(str(raw[start:], "utf-8"))
+            break
+        except UnicodeDecodeError as error:
+            parts.append(str(raw[start : start + error.start], "utf-8"))
+            parts.append(str(raw[start + error.start : start + error.end], "cp1252", "replace"))
+            start, strange = start + error.end, strange + 1
+    logger.warning(
+        "%s begins as UTF-8, but %d of its characters are not; they are read as Windows-1252: "
+        "check words with accents",
+        where,
+        strange,
+    )
+    return io.BytesIO("".join(parts).encode("utf-8"))
 
 
 def _sample(stream: io.BufferedIOBase, charset: str) -> str:

@@ -146,7 +146,7 @@ _MOLHIV = NamedSet(
     forms=(Form("molhiv/molhiv_graphs.npz", _open_layout),),
     remote=(
         RemoteFile(
-            "hiv.zip", "http://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/hiv.zip"
+            "hiv.zip", "https://snap.stanford.edu/ogb/data/graphproppred/csv_mol_download/hiv.zip"
         ),
     ),
     convert=_keep_ogb,
@@ -326,7 +326,7 @@ NAMED_SETS: dict[str, NamedSet] = {
             remote=(
                 RemoteFile(
                     "mantra/2_manifolds.json.gz",
-                    "https://github.com/aidos-lab/MANTRA/releases/latest/download/"
+                    "https://github.com/aidos-lab/mantra/releases/latest/download/"
                     "2_manifolds.json.gz",
                 ),
             ),

@@ -1,13 +1,9 @@
 """Data sets of PyTorch Geometric as graph sets."""
 
-import pickle
-import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from cellformer.complexes.interop.pyg_data import from_pyg
@@ -41,40 +37,6 @@ def from_pyg_dataset(
     chosen = kind or _kind(values, columns)
     task = make_task(columns, chosen, metric or DEFAULT_METRIC[chosen], called)
     return in_memory(graphs, encode_targets(columns, task, called), task, split, called)
-
-
-def read_pyg_file(path: Path, kind: Kind | None = None, metric: Metric | None = None) -> GraphSet:
-    """The graphs that PyG kept in a ``processed/*.pt`` file of a data set in memory.
-
-    The file is a pickle; only tensors and plain containers are read of it, whatever it names, so
-    files of PyG before 2.4, which name its classes, are refused. Raises ValueError then.
-    """
-    from torch_geometric.data import Data, InMemoryDataset
-
-    try:
-        with torch.serialization.safe_globals([Data]), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of a foreign pickle; an error follows
-            content = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        raise ValueError(
-            f"{path} holds more than tensors, or is damaged, and is not read, as that could run "
-            "code. Open the set with PyG yourself and pass it to from_pyg_dataset "
-            f"({str(error).splitlines()[0]})"
-        ) from None
-    match content:
-        case (dict(data), dict() | None as slices, *_):
-            pass
-        case _:
-            raise ValueError(f"{path} is not a file of a PyG data set in memory")
-
-    class Kept(InMemoryDataset):  # type: ignore[misc]
-        """What is in the file, without a folder."""
-
-        def __init__(self) -> None:
-            super().__init__(None)
-            self.data, self.slices = Data.from_dict(data), slices
-
-    return from_pyg_dataset(Kept(), kind=kind, metric=metric, name=path.stem)
 
 
 def _targets(items: Sequence[Any], name: str) -> NDArray[np.float64] | None:

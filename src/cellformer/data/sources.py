@@ -16,8 +16,10 @@ from cellformer.data.npz import read_npz
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
 from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
 from cellformer.data.readers.ogb_folder import is_ogb_folder, read_ogb
+from cellformer.data.readers.point_folder import is_point_folder, read_point_folder
 from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
 from cellformer.data.table import TABLE_ENDINGS, is_table, read_table
+from cellformer.lifting.point_cloud import PointNeighbors
 
 FILE_ENDINGS = (".npz", *TABLE_ENDINGS, ".pt")
 
@@ -48,16 +50,19 @@ def open_source(
     separator: str | None = None,
     charset: str | None = None,
     features: MoleculeScheme | None = None,
+    neighbors: PointNeighbors | None = None,
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, or a folder, by its path.
 
-    A folder holds meshes (see `read_mesh_folder`), or the raw files of an OGB or TU Dortmund set.
+    A folder holds meshes (see `read_mesh_folder`), point clouds (see `read_point_folder`), the raw
+    files of an OGB or TU Dortmund set, or what PyG wrote (see `read_pyg`).
     ``target`` names the columns to learn (a table has targets only where some are named),
     ``smiles_column``, ``split_column``, ``kind``, ``metric``, ``separator`` and ``charset``
     overrule what the source suggests, ``task`` is that of a trained model, whose classes keep
-    their numbers, and ``features`` are those of molecules that are given as SMILES; other graphs
-    have the features that they have. Raises ValueError, with the nearest name, if there is no such
-    source or an option is of no use to it, and FileNotFoundError if there is no such file.
+    their numbers, ``features`` are those of molecules that are given as SMILES (other graphs have
+    the features that they have), and ``neighbors`` says how the points of clouds are joined.
+    Raises ValueError, with the nearest name, if there is no such source or an option is of no use
+    to it, and FileNotFoundError if there is no such file.
     """
     word = os.fspath(name)
     targets = (target,) if isinstance(target, str) else target
@@ -69,7 +74,7 @@ def open_source(
                           ("charset", charset)):  # fmt: skip
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
-    opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir)
+    opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir, neighbors)
     if features is None or not isinstance(opened.graphs, SmilesList):
         return opened
     graphs = replace(opened.graphs, scheme=features)
@@ -84,6 +89,7 @@ def _open(
     metric: Metric | None,
     task: Task | None,
     cache_dir: Path | None,
+    neighbors: PointNeighbors | None,
 ) -> GraphSet:
     if word == "nci":
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind, metric=metric)
@@ -100,15 +106,19 @@ def _open(
             return posing(read_gcb(path, path.stem), metric, task)
         return read_npz(word, targets, kind, metric, task)
     if word.endswith(".pt"):
-        from cellformer.data.pyg_sets import read_pyg_file  # torch is slow to import
-
         _refuse_options(word, target=targets, smiles_column=smiles_column)
-        return posing(read_pyg_file(path, kind), metric, task)
+        return posing(_read_pyg(path, kind), metric, task)
+    if path.is_dir() and is_point_folder(path) and not _is_raw(path):
+        _refuse_options(word, smiles_column=smiles_column)
+        return read_point_folder(path, targets, kind, metric, task, neighbors)
     if path.is_dir() and is_mesh_folder(path):
         _refuse_options(word, smiles_column=smiles_column)
         return read_mesh_folder(path, targets, kind, metric, task)
     if path.is_dir():
-        _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
+        _refuse_options(word, target=targets, smiles_column=smiles_column)
+        if not _is_raw(path) and _holds_pyg(path):
+            return posing(_read_pyg(path, kind), metric, task)
+        _refuse_options(word, kind=kind)
         return posing(_open_folder(path), metric, task)
     near = difflib.get_close_matches(word.lower(), source_names(), 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -118,13 +128,34 @@ def _open(
     )
 
 
+RAW = ((is_ogb_folder, read_ogb), (is_tu_folder, read_tu))
+"""Folders of raw files: which they are, and their readers."""
+
+
+def _is_raw(folder: Path) -> bool:
+    return any(fits(folder) for fits, _ in RAW)
+
+
+def _holds_pyg(folder: Path) -> bool:
+    from cellformer.data.readers.pyg_files import is_pyg_folder  # torch is slow to import
+
+    return is_pyg_folder(folder)
+
+
+def _read_pyg(path: Path, kind: Kind | None) -> GraphSet:
+    from cellformer.data.readers.pyg_files import read_pyg
+
+    return read_pyg(path, kind)
+
+
 def _open_folder(folder: Path) -> GraphSet:
-    for fits, read in ((is_ogb_folder, read_ogb), (is_tu_folder, read_tu)):
+    for fits, read in RAW:
         if fits(folder):
             return read(folder, folder.name)
     raise ValueError(
         f"the folder {folder} holds no known set: neither OGB's raw/edge.csv.gz, nor the "
-        "NAME_graph_indicator.txt of the TU collection, nor meshes"
+        "NAME_graph_indicator.txt of the TU collection, nor a PyG data set, nor meshes, nor point "
+        "clouds"
     )
 
 

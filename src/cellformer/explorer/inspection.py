@@ -14,12 +14,13 @@ from cellformer.complexes.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.smiles import parse_smiles
+from cellformer.data.fragments import largest_fragment
 from cellformer.drawing.molecule import atom_symbols, molecule_positions
 from cellformer.encodings.encode import encode
 from cellformer.explaining.evaluation import evaluating
 from cellformer.report.outcome import Outcome, outcome_of
 from cellformer.report.sections import LEVEL, half_widths
-from cellformer.training.build import build_encodings, build_lifting
+from cellformer.training.build import build_encodings, build_features, build_lifting
 from cellformer.training.trained import TrainedRun
 
 MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
@@ -94,14 +95,17 @@ class Explorer:
             raise ValueError(
                 f"this SMILES has {len(text)} characters; the explorer takes {MOST_CHARACTERS}"
             )
+        data = self.run.config.data
+        if data.fragments == "largest":
+            text = largest_fragment(text)
         atoms = parse_smiles(text).GetNumAtoms()
         if atoms > MOST_ATOMS:
             raise ValueError(
                 f"this molecule has {atoms} heavy atoms; the explorer takes up to {MOST_ATOMS} "
                 "(cellformer predict has no such limit)"
             )
-        data = self.run.config.data
-        cells = encode(build_lifting(data)(Graph.from_smiles(text)), build_encodings(data))
+        graph = Graph.from_smiles(text, scheme=build_features(data))
+        cells = encode(build_lifting(data)(graph), build_encodings(data))
         return Subject(text, cells, molecule_positions(text), atom_symbols(text), None)
 
     def predict(self, subject: Subject) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """From a batch's features and encodings to one hidden vector per cell."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int64
@@ -16,11 +17,14 @@ from cellformer.model.signs import with_random_signs
 class FeatureEmbedding(nn.Module):
     """The sum of a learned vector per category and a linear map of the continuous columns.
 
-    A category past a column's known ones counts as unknown and adds nothing.
+    A category past a column's known ones counts as unknown and adds nothing. Continuous columns
+    are taken as they are until `standardize_features` sets their mean and deviation.
     """
 
     first_row: Int64[Tensor, " discrete"]
     last_row: Int64[Tensor, " discrete"]
+    mean: Float[Tensor, " continuous"]
+    deviation: Float[Tensor, " continuous"]
 
     def __init__(self, categories: Sequence[int], continuous: int, width: int):
         super().__init__()
@@ -34,6 +38,10 @@ class FeatureEmbedding(nn.Module):
             else None
         )
         self.linear = nn.Linear(continuous, width) if continuous else None
+        if continuous:
+            self.register_buffer("mean", torch.zeros(continuous))
+            self.register_buffer("deviation", torch.ones(continuous))
+            self.register_load_state_dict_pre_hook(_as_they_are)  # type: ignore[no-untyped-call]
 
     def forward(
         self, discrete: Int64[Tensor, "cell discrete"], continuous: Float[Tensor, "cell continuous"]
@@ -45,8 +53,16 @@ class FeatureEmbedding(nn.Module):
             known = (discrete >= 0) & (rows <= self.last_row)
             parts.append(self.table(rows.where(known, 0)))
         if self.linear is not None:
-            parts.append(self.linear(continuous.to(self.linear.weight.dtype)))
+            scaled = (continuous - self.mean) / self.deviation
+            parts.append(self.linear(scaled.to(self.linear.weight.dtype)))
         return torch.stack(parts).sum(0)
+
+
+def _as_they_are(module: nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:
+    """Weights of before tell no mean and deviation, and were learned without."""
+    for name, buffer in module.named_buffers(recurse=False):
+        if name in ("mean", "deviation"):
+            state.setdefault(f"{prefix}{name}", buffer)
 
 
 class ConcatPosition(nn.Module):

@@ -12,6 +12,7 @@ from cellformer.lifting.cycle_basis import CycleBasis
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.lifting.lift import OverLimit
 from cellformer.lifting.own_cells import OwnCells
+from cellformer.lifting.point_cloud import PointNeighbors
 from cellformer.lifting.ring_features import RingFeatures
 from cellformer.lifting.rings import Rings
 from cellformer.lifting.skeleton import Skeleton
@@ -50,3 +51,8 @@ def build_encodings(config: DataConfig) -> tuple[Encoding, ...]:
 def build_features(config: DataConfig) -> MoleculeScheme:
     """The features of molecules that are given as SMILES."""
     return molecule_scheme(config.source) if config.features == "auto" else config.features
+
+
+def build_neighbors(config: DataConfig) -> PointNeighbors:
+    """How the points of a cloud are joined; rank 2 is made in any case, for their features."""
+    return PointNeighbors(config.neighbors, config.radius, max(config.max_dim, 2))

@@ -27,16 +27,18 @@ def save_state(trainer: pl.Trainer, folder: RunFolder) -> None:
 class Checkpoints(pl.Callback):
     """Keeps the best and the last weights, the learning curve, and the state to resume from.
 
-    The best epoch is the one with the best validation metric; the first of equals wins, and a
-    value that is not a number never does. Every file is replaced in one step, so a run that is
-    stopped at any moment can be resumed: from its last finished epoch, or from the step where
-    `Preemption` kept its state.
+    The best epoch is the one with the best validation metric, of equals the one with the lowest
+    validation loss, because few validation rows give many epochs the same accuracy; a value that
+    is not a number is never best. Every file is replaced in one step, so a run that is stopped at
+    any moment can be resumed: from its last finished epoch, or from the step where `Preemption`
+    kept its state.
     """
 
     def __init__(self, folder: RunFolder, metric: str):
         self.folder = folder
         self.metric = metric
         self.best_value = math.nan
+        self.best_loss = math.inf
         self.best_epoch = -1
         self.curve: list[Row] = []
         self.ended = False
@@ -46,6 +48,7 @@ class Checkpoints(pl.Callback):
         """What resuming needs; plain numbers only."""
         return {
             "best_value": self.best_value,
+            "best_loss": self.best_loss,
             "best_epoch": self.best_epoch,
             "curve": self.curve,
             "ended": self.ended,
@@ -54,6 +57,7 @@ class Checkpoints(pl.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes up the state of the interrupted training."""
         self.best_value = state_dict["best_value"]
+        self.best_loss = state_dict.get("best_loss", math.inf)  # runs of before have none
         self.best_epoch = state_dict["best_epoch"]
         self.curve = state_dict["curve"]
         self.ended = state_dict.get("ended", False)  # runs of before have none
@@ -83,20 +87,24 @@ class Checkpoints(pl.Callback):
         }
         self.curve.append(row)
         self.ended = trainer.should_stop
-        best = self._is_best(measured.get(f"val_{self.metric}", math.nan))
+        value, loss = measured.get(f"val_{self.metric}", math.nan), measured.get("val_loss", 0.0)
+        best = self._is_best(value, loss)
         if best:
-            self.best_value, self.best_epoch = measured[f"val_{self.metric}"], trainer.current_epoch
+            self.best_value, self.best_loss = value, loss
+            self.best_epoch = trainer.current_epoch
         if trainer.is_global_zero:
             for which in ("best", "last") if best else ("last",):
                 save_weights(self.folder.weights(which), pl_module.model)
             self._write_curve()
         save_state(trainer, self.folder)
 
-    def _is_best(self, value: float) -> bool:
+    def _is_best(self, value: float, loss: float) -> bool:
         if math.isnan(value):
             return False
         if math.isnan(self.best_value):
             return True
+        if value == self.best_value:
+            return loss < self.best_loss
         better = (
             value > self.best_value if higher_is_better(self.metric) else value < self.best_value
         )

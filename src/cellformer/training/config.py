@@ -23,7 +23,7 @@ class DataConfig:
 
     source: str = "nci"
     """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet) or of a folder
-    of raw files or meshes."""
+    of raw files, meshes or point clouds."""
     target: tuple[str, ...] = ()
     """Columns to learn; needed for a table, chooses among several targets elsewhere."""
     kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"
@@ -41,6 +41,9 @@ class DataConfig:
     features: Literal["auto", "standard", "ogb", "zinc"] = "auto"
     """Features of molecules given as SMILES; auto: those of the set, or standard (OGB's, with
     stereochemistry that does not depend on the order of the atoms)."""
+    fragments: Literal["all", "largest"] = "all"
+    """Which fragments of a molecule count: all of a salt, or the largest, in training and
+    prediction alike."""
     ring_features: bool = False
     """Whether the rings of molecules, as 2-cells, get features: size, aromaticity and others."""
     lifting: LiftingName = "auto"
@@ -50,7 +53,11 @@ class DataConfig:
     max_length: int | None = None
     """Longest cycle that is filled; by default 8 with induced-cycles, any with rings."""
     max_dim: int = 2
-    """Highest rank of cell that cliques makes."""
+    """Highest rank of cell that cliques and point clouds make."""
+    neighbors: int = 6
+    """Nearest points that a point of a cloud is joined to."""
+    radius: float | None = None
+    """Distance up to which the points of a cloud are joined instead, in their own units."""
     over_limit: Literal["fail", "skip", "truncate"] = "fail"
     """What happens to a graph that is over its lifting's limits."""
     encodings: str = "rwbspe+rwpe"
@@ -81,7 +88,11 @@ class DataConfig:
     def __post_init__(self) -> None:
         if min(self.fractions) < 0 or abs(sum(self.fractions) - 1) > 1e-6:
             raise ValueError(f"data.fractions must be three parts of 1, got {self.fractions}")
-        _at_least(1, encoding_size=self.encoding_size, max_dim=self.max_dim)
+        _at_least(
+            1, encoding_size=self.encoding_size, max_dim=self.max_dim, neighbors=self.neighbors
+        )
+        if self.radius is not None and not 0 < self.radius < float("inf"):
+            raise ValueError(f"data.radius must be positive and finite, got {self.radius}")
         if self.max_length is not None:
             _at_least(3, max_length=self.max_length)
         _at_least(0, workers=self.workers)

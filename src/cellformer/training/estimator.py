@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from cellformer.data.dataset import DEFAULT_METRIC, GraphSet, Kind, SmilesList, Task
+from cellformer.data.fragments import Fragments, keep_fragments
 from cellformer.data.molecules import smiles_of
 from cellformer.data.table import ArrowFrame, Table
 from cellformer.model.config import ArchitectureConfig, AttentionName
@@ -59,6 +60,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         validation_fraction: Part of the rows that validates.
         ensemble: Models that are trained with different seeds and answer together.
         smiles_column: The column of SMILES in a data frame; by default found by its name.
+        fragments: Which fragments of a molecule count: "all" of a salt, or the "largest".
         on_error: "fail" raises ValueError at a row without a valid molecule; "nan" leaves such
             rows out of `fit`, with a warning, and predicts NaN, or None instead of a class.
         device: See `TrainingConfig.device`.
@@ -86,6 +88,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.1,
         ensemble: int = 1,
         smiles_column: str | None = None,
+        fragments: Fragments = "all",
         on_error: Literal["fail", "nan"] = "fail",
         device: Literal["auto", "cpu", "gpu"] = "auto",
         random_state: Any = 0,
@@ -107,6 +110,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         self.validation_fraction = validation_fraction
         self.ensemble = ensemble
         self.smiles_column = smiles_column
+        self.fragments = fragments
         self.on_error = on_error
         self.device = device
         self.random_state = random_state
@@ -134,6 +138,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
                 source="data given to fit",
                 lifting=self.lifting,
                 encodings=self.encodings,
+                fragments=self.fragments,
                 on_error="fail" if self.on_error == "fail" else "skip",
                 fractions=(1.0 - share, share, 0.0),
                 split_seed=seed,
@@ -195,7 +200,8 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
             smiles = smiles_of(Table.of_frame(pd.DataFrame({"smiles": cells}), "X"))
         molecules = SmilesList(smiles)
         none = np.zeros((len(smiles), 0), np.float32)
-        return GraphSet("data", molecules, none, None, None, molecules.fingerprint())
+        rows = GraphSet("data", molecules, none, None, None, molecules.fingerprint())
+        return keep_fragments(rows, self.fragments)
 
     def _shown(self) -> AbstractContextManager[Any]:
         """Whether the bars and lines of progress, which go to standard error, appear."""

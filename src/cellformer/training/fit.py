@@ -21,6 +21,7 @@ from cellformer.complexes.resident import ResidentComplexes
 from cellformer.data.dataset import GraphSet, Metric, Task
 from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
+from cellformer.model.feature_scaling import standardize_features
 from cellformer.training.budget import StopAfter
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
@@ -124,6 +125,7 @@ def _run(
     chosen = config.training
     torch.manual_seed(chosen.seed)
     model = recipe.build()
+    standardize_features(model, materials.complexes, materials.split["train"])
     complexes = placed(materials.complexes, model, chosen)
     if chosen.compile:
         compile_layers(model, device_of(chosen))

@@ -9,6 +9,7 @@ from jaxtyping import Int64
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.data.cell_split import split_cells
 from cellformer.data.dataset import PARTS, GraphSequence, GraphSet, SmilesList, Task
+from cellformer.data.fragments import keep_fragments
 from cellformer.data.molecule_keys import Leak
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.shards import ShardExecutor
@@ -40,7 +41,11 @@ def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
     ``source`` stands in for the one that the configuration names. Raises ValueError if nothing is
     left to train on or to validate with, or at a row without a complex if ``on_error`` says so.
     """
-    rows = open_rows(config) if source is None else Rows(source, source.split, (("data", 0),))
+    if source is None:
+        rows = open_rows(config)
+    else:
+        source = keep_fragments(source, config.fragments)
+        rows = Rows(source, source.split, (("data", 0),))
     source = rows.source
     _check_features(source, config)
     task = source.task  # raises where there is nothing to learn

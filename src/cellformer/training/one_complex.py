@@ -7,9 +7,11 @@ from pathlib import Path
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, SmilesList
+from cellformer.data.fragments import keep_fragments, largest_fragment
 from cellformer.data.sources import FILE_ENDINGS, open_source, source_names
 from cellformer.lifting.mesh import MESH_SUFFIXES, read_mesh
-from cellformer.training.build import build_features, build_lifting
+from cellformer.lifting.point_files import POINT_SUFFIXES, read_points
+from cellformer.training.build import build_features, build_lifting, build_neighbors
 from cellformer.training.config import DataConfig
 
 
@@ -21,7 +23,7 @@ class Complexes:
     complex: Callable[[int], CellComplex]
     """The complex of a row; raises ValueError, saying why, if the row has none."""
     graphs: GraphSequence | None
-    """What they are lifted from; None for a mesh, which is no graph."""
+    """What they are lifted from; None for a mesh or a point cloud, which is no graph."""
     outputs: int = 1
     """The values to predict for each."""
 
@@ -30,9 +32,13 @@ class Complexes:
 
 
 def open_complexes(config: DataConfig) -> Complexes:
-    """Opens a data set, a mesh file (whose own faces are the 2-cells), or a SMILES string."""
+    """Opens a data set, a mesh file (whose own faces are the 2-cells), a point cloud, or a
+    SMILES string."""
     if Path(config.source).suffix.lower() in MESH_SUFFIXES:
         return Complexes(1, lambda _: read_mesh(Path(config.source)), None)
+    if Path(config.source).suffix.lower() in POINT_SUFFIXES:
+        neighbors = build_neighbors(config)
+        return Complexes(1, lambda _: neighbors(read_points(config.source)), None)
     graphs, outputs = _graphs(config)
     lifting = build_lifting(config)
     return Complexes(len(graphs), lambda row: lifting(graphs.graph(row)), graphs, outputs)
@@ -70,11 +76,15 @@ def _graphs(config: DataConfig) -> tuple[GraphSequence, int]:
     """The graphs, and the number of values to predict for each."""
     named = config.source in source_names() or Path(config.source).is_dir()
     if not named and not config.source.endswith(FILE_ENDINGS):
-        return SmilesList((config.source,), build_features(config)), 1
+        largest = config.fragments == "largest"
+        text = largest_fragment(config.source) if largest else config.source
+        return SmilesList((text,), build_features(config)), 1
     source = open_source(
         config.source,
         target=config.target or None,
         smiles_column=config.smiles_column,
         features=build_features(config),
+        neighbors=build_neighbors(config),
     )
+    source = keep_fragments(source, config.fragments)
     return source.graphs, source.task.outputs if source.task_or_none else 1

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from cellformer.data.dataset import PARTS, GraphSet, SmilesList
+from cellformer.data.fragments import keep_fragments
 from cellformer.data.join import join
 from cellformer.data.molecule_keys import Leak, leaks, molecule_keys
 from cellformer.data.sources import open_source
@@ -17,7 +18,7 @@ from cellformer.data.splits import (
     scaffold_groups,
     scaffold_split,
 )
-from cellformer.training.build import build_features
+from cellformer.training.build import build_features, build_neighbors
 from cellformer.training.config import DataConfig
 
 logger = logging.getLogger(__name__)
@@ -133,7 +134,7 @@ def find_leaks(rows: Rows, split: Split) -> tuple[Leak, ...]:
 
 
 def _open(config: DataConfig, source: str, like: GraphSet | None = None) -> GraphSet:
-    return open_source(
+    opened = open_source(
         source,
         target=(like.task.targets if like else config.target) or None,
         smiles_column=config.smiles_column,
@@ -144,4 +145,6 @@ def _open(config: DataConfig, source: str, like: GraphSet | None = None) -> Grap
         separator=config.separator,
         charset=config.charset,
         features=build_features(config),
+        neighbors=build_neighbors(config),
     )
+    return keep_fragments(opened, config.fragments)

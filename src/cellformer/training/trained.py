@@ -11,13 +11,19 @@ from jaxtyping import Float32, Int64
 
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.data.dataset import GraphSet
+from cellformer.data.fragments import keep_fragments
 from cellformer.data.loader import batches
 from cellformer.data.molecules import molecules
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.sources import open_source
 from cellformer.data.table import Table, read_table
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.build import build_encodings, build_features, build_lifting
+from cellformer.training.build import (
+    build_encodings,
+    build_features,
+    build_lifting,
+    build_neighbors,
+)
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
@@ -61,13 +67,20 @@ class TrainedRun:
         Graphs that bring targets in their own file are read with them in any case. Without
         ``smiles_column`` the column of the run is taken where the table has it.
         """
-        task = self.recipe.task
-        features = build_features(self.config.data)
+        task, data = self.recipe.task, self.config.data
+        features = build_features(data)
         if not isinstance(source, Table):
-            return open_source(source, task=task, features=features)
-        own = self.config.data.smiles_column
-        column = smiles_column or (own if own in source.header else None)
-        return molecules(source, None, column, task=task if labeled else None, features=features)
+            opened = open_source(
+                source, task=task, features=features, neighbors=build_neighbors(data)
+            )
+            return keep_fragments(opened, data.fragments)
+        column = smiles_column or (
+            data.smiles_column if data.smiles_column in source.header else None
+        )
+        told = task if labeled else None
+        return keep_fragments(
+            molecules(source, None, column, task=told, features=features), data.fragments
+        )
 
     def read_table(self, source: str | os.PathLike[str]) -> Table:
         """A table that is written like the one that this run learned from."""

@@ -57,8 +57,8 @@ def test_meshes_without_labels_are_to_be_predicted(folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file,shape\na.off,x\n", "'b.off' is a mesh without a line"),
-        ("file,shape\na.off,x\nb.off,y\nc.off,y\n", "'c.off' is no such mesh"),
+        ("file,shape\na.off,x\n", "'b.off' is a file without a line"),
+        ("file,shape\na.off,x\nb.off,y\nc.off,y\n", "'c.off' is no such file"),
         ("file,shape\na.off,x\nb.off,y\nb.off,y\n", "'b.off' is named twice"),
         ("file,split,shape\na.off,x,1\nb.off,test,2\n", "split 'x' is none of"),
         ("name,shape\na.off,x\nb.off,y\n", "has no column 'file'"),

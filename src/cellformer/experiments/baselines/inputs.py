@@ -43,35 +43,37 @@ class GraphEmbedding(nn.Module):
         super().__init__()
         kinds = list(zip(shape.categories, shape.continuous, strict=True))
         kinds = kinds if read_edges else kinds[:1]
-        features = [
-            FeatureEmbedding(discrete, columns, width) if discrete or columns else None
-            for discrete, columns in [*kinds, ((), 0)][:2]
-        ]
-        self.vertices, self.edges = features
-        self.constant = None if self.vertices is not None else nn.Parameter(torch.randn(width))
+        self.features = nn.ModuleDict(
+            {
+                str(rank): FeatureEmbedding(discrete, columns, width)
+                for rank, (discrete, columns) in enumerate(kinds[:2])
+                if discrete or columns
+            }
+        )
+        self.constant = None if "0" in self.features else nn.Parameter(torch.randn(width))
         self.position = ConcatPosition(width, shape.encoding, width)
 
     @property
     def has_edges(self) -> bool:
         """Whether features of edges are read."""
-        return self.edges is not None
+        return "1" in self.features
 
     def forward(self, batch: CellBatch) -> GraphInputs:
         """Reads ranks 0 and 1 of the batch."""
-        if self.vertices is not None:
-            signals = self.vertices(batch.discrete[0], batch.continuous[0])
-        else:
-            assert self.constant is not None
-            signals = self.constant.expand(batch.num_cells[0], -1)
+        signals = (
+            self._read(batch, 0)
+            if self.constant is None
+            else self.constant.expand(batch.num_cells[0], -1)
+        )
         encodings = with_random_signs(batch) if self.training else batch.encodings
         pairs = torch.zeros((0, 2), dtype=torch.int64)
         if batch.dim:
             pairs = batch.faces[0].faces.long().reshape(-1, 2)
         edges = None
-        if self.edges is not None and batch.dim:
-            one_way = self.edges(batch.discrete[1], batch.continuous[1])
+        if self.has_edges and batch.dim:
+            one_way = self._read(batch, 1)
             edges = torch.cat([one_way, one_way])
-        elif self.edges is not None:
+        elif self.has_edges:
             edges = signals.new_zeros((0, signals.shape[1]))
         return GraphInputs(
             self.position(signals, encodings[0]),
@@ -80,3 +82,7 @@ class GraphEmbedding(nn.Module):
             batch.complex_of(0),
             batch.num_complexes,
         )
+
+    def _read(self, batch: CellBatch, rank: int) -> Float[Tensor, "cell width"]:
+        vectors: Tensor = self.features[str(rank)](batch.discrete[rank], batch.continuous[rank])
+        return vectors

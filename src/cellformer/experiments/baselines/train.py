@@ -14,6 +14,7 @@ from cellformer.experiments.baselines.config import BaselineConfig
 from cellformer.experiments.baselines.inputs import GraphData
 from cellformer.experiments.baselines.module import BaselineModule
 from cellformer.model.config import DataShape
+from cellformer.model.feature_scaling import standardize_features
 from cellformer.training.fit import fit, training_weights
 from cellformer.training.materials import Materials, gather
 from cellformer.training.preemption import StopRequests
@@ -50,8 +51,10 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> d
     began = time.monotonic()
     materials = gather(config.data)
     torch.manual_seed(config.training.seed)
+    model = config.model(_describe(materials))
+    standardize_features(model, materials.complexes, materials.split["train"])
     module = BaselineModule(
-        config.model(_describe(materials)),
+        model,
         materials.task,
         scaling_of(materials, config.training),
         config.training.loss,

@@ -1,0 +1,59 @@
+"""Which fragments of a molecule count: all, or the largest one without salts and solvents."""
+
+import logging
+from dataclasses import replace
+from typing import Literal, TypeAlias, get_args
+
+from cellformer.data.dataset import GraphSet, SmilesList
+
+logger = logging.getLogger(__name__)
+
+Fragments: TypeAlias = Literal["all", "largest"]
+
+
+def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
+    """The set with all fragments of its molecules, or with the largest of each.
+
+    Everything that is derived from the molecules then follows: features, scaffolds, duplicates.
+    Says in the log how many molecules lost fragments. Raises ValueError where "largest" is asked
+    of a set that does not consist of SMILES.
+    """
+    if which not in get_args(Fragments):
+        raise ValueError(f"fragments must be one of {get_args(Fragments)}, got {which!r}")
+    if which == "all":
+        return source
+    if not isinstance(source.graphs, SmilesList):
+        raise ValueError(
+            f"{source.name} does not consist of SMILES, so the largest fragment cannot be chosen; "
+            "set data.fragments to all"
+        )
+    smiles = source.smiles
+    kept = tuple(map(largest_fragment, smiles))
+    shortened = sum(one is not other for one, other in zip(smiles, kept, strict=True))
+    logger.info(
+        "%s: the largest fragment was taken of %d of %d molecules, which have several",
+        source.name,
+        shortened,
+        len(smiles),
+    )
+    graphs = replace(source.graphs, smiles=kept)
+    return replace(source, graphs=graphs, fingerprint=graphs.fingerprint())
+
+
+def largest_fragment(smiles: str) -> str:
+    """The SMILES of the largest fragment; the very text where there is one, or no molecule.
+
+    The largest has the most atoms, hydrogens included; of equally many the heaviest is taken, then
+    the first by its SMILES (RDKit's ``LargestFragmentChooser``). Its charge is kept.
+    """
+    if "." not in smiles:
+        return smiles
+    from rdkit import Chem, rdBase
+    from rdkit.Chem.MolStandardize import rdMolStandardize
+
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromSmiles(smiles)
+        if molecule is None or len(Chem.GetMolFrags(molecule)) < 2:
+            return smiles
+        chosen: str = Chem.MolToSmiles(rdMolStandardize.LargestFragmentChooser().choose(molecule))
+    return chosen
