@@ -49,6 +49,7 @@ class CellBatch:
     encoding_signs: Int8[Tensor, " encoding"]
     targets: Float32[Tensor, "target_row target"] | None = None  # of complexes, or of cells
     _neighborhoods: dict[Hashable, Neighborhood] = field(default_factory=dict, repr=False)
+    descriptors: Float32[Tensor, "complex descriptor"] | None = None  # counts, then values
 
     @property
     def num_complexes(self) -> int:
@@ -115,6 +116,7 @@ class CellBatch:
             encoding_signs=self.encoding_signs.to(device),
             targets=None if self.targets is None else self.targets.to(device),
             _neighborhoods={k: n.to(device) for k, n in self._neighborhoods.items()},
+            descriptors=None if self.descriptors is None else self.descriptors.to(device),
         )
 
     @classmethod
@@ -129,6 +131,9 @@ class CellBatch:
             tuple(torch.from_numpy(np.array(rank.encodings)) for rank in ranks),
             torch.from_numpy(np.array(ragged.encoding_signs)),
             None if ragged.targets is None else torch.from_numpy(np.array(ragged.targets)),
+            descriptors=None
+            if ragged.descriptors is None
+            else torch.from_numpy(ragged.descriptors.joined()),
         )
 
 

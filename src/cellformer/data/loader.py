@@ -10,6 +10,7 @@ from jaxtyping import Float32, Int64
 from torch.utils.data import DataLoader, Dataset
 
 from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.descriptors import with_values
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.complexes.resident import ResidentComplexes
 from cellformer.complexes.store import folder_of, open_ragged
@@ -38,9 +39,10 @@ class ComplexDataset(Dataset[CellBatch]):
         folder = folder_of(self.complexes)
         if folder is None:
             return ComplexDataset, (self.complexes, self.indices)
-        targets = self.complexes.targets
+        targets, descriptors = self.complexes.targets, self.complexes.descriptors
         kept = None if targets is None else np.array(targets)
-        return _reopen, (folder, kept, self.complexes.target_rank, self.indices)
+        values = None if descriptors is None else np.array(descriptors.values)
+        return _reopen, (folder, kept, self.complexes.target_rank, values, self.indices)
 
 
 class ResidentDataset(Dataset[CellBatch]):
@@ -111,8 +113,15 @@ def _reopen(
     folder: Path,
     targets: Float32[np.ndarray, "target_row target"] | None,
     target_rank: int | None,
+    values: Float32[np.ndarray, "complex value"] | None,
     indices: Int64[np.ndarray, " chosen"],
 ) -> ComplexDataset:
     stored, _ = open_ragged(folder)
-    complexes = RaggedComplexes(stored.ranks, stored.encoding_signs, targets, target_rank)
+    complexes = RaggedComplexes(
+        stored.ranks,
+        stored.encoding_signs,
+        targets,
+        target_rank,
+        with_values(stored.descriptors, values),
+    )
     return ComplexDataset(complexes, indices)

@@ -12,14 +12,14 @@ from scipy.special import expit, softmax
 
 from cellformer.complexes.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.graph import Graph
 from cellformer.complexes.smiles import parse_smiles
 from cellformer.drawing.molecule import atom_symbols, molecule_positions
 from cellformer.encodings.encode import encode
 from cellformer.explaining.evaluation import evaluating
 from cellformer.report.outcome import Outcome, outcome_of
 from cellformer.report.sections import LEVEL, half_widths
-from cellformer.training.build import build_encodings, build_lifting
+from cellformer.training.build import build_encodings
+from cellformer.training.one_complex import complex_of_smiles
 from cellformer.training.trained import TrainedRun
 
 MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
@@ -101,7 +101,7 @@ class Explorer:
                 "(cellformer predict has no such limit)"
             )
         data = self.run.config.data
-        cells = encode(build_lifting(data)(Graph.from_smiles(text)), build_encodings(data))
+        cells = encode(complex_of_smiles(data, text), build_encodings(data))
         return Subject(text, cells, molecule_positions(text), atom_symbols(text), None)
 
     def predict(self, subject: Subject) -> list[dict[str, Any]]:

@@ -41,6 +41,12 @@ class DataConfig:
     features: Literal["auto", "standard", "ogb", "zinc"] = "auto"
     """Features of molecules given as SMILES; auto: those of the set, or standard (OGB's, with
     stereochemistry that does not depend on the order of the atoms)."""
+    descriptors: tuple[str, ...] = ()
+    """Columns of numbers of a table that describe its molecules, beside their structure; new
+    molecules need them too. Where a cell is blank, the mean of the training part stands in."""
+    molecule_descriptors: Literal["auto", "none", "morgan"] = "auto"
+    """What is computed of molecules given as SMILES as wholes: morgan counts the fragments within
+    two bonds of each atom (ECFP4). auto: morgan for a table, none elsewhere."""
     ring_features: bool = False
     """Whether the rings of molecules, as 2-cells, get features: size, aromaticity and others."""
     lifting: LiftingName = "auto"
@@ -129,8 +135,9 @@ class OptimizerConfig:
 class TrainingConfig:
     """The loop."""
 
-    epochs: int = 30
-    """Passes over the training set; the schedule is laid out for them."""
+    epochs: int | Literal["auto"] = "auto"
+    """Passes over the training set; the schedule is laid out for them. auto: 30, and more, up to
+    300, where these are fewer than 1200 steps."""
     max_steps: int | None = None
     """Steps after which training ends even if epochs are left; shortens the schedule."""
     batch_size: int = 64
@@ -140,7 +147,8 @@ class TrainingConfig:
     bucket: bool = False
     """Whether the complexes of a step are of like size; steps still come in random order."""
     loss: Literal["auto", "l1", "mse", "huber"] = "auto"
-    """auto: l1 for regression, cross-entropy for classes; the others are for regression."""
+    """auto: l1 for regression, mse where the metric is rmse, cross-entropy for classes; the others
+    are for regression."""
     class_weights: Literal["equal", "balanced"] | tuple[float, ...] = "equal"
     """Weight of each class in the loss, in the order of the labels; balanced: by their rarity."""
     standardize: bool = True
@@ -168,7 +176,9 @@ class TrainingConfig:
     """Same seed, same bits; on a GPU this refuses operations that are not reproducible."""
 
     def __post_init__(self) -> None:
-        _at_least(1, epochs=self.epochs, batch_size=self.batch_size)
+        _at_least(1, batch_size=self.batch_size)
+        if self.epochs != "auto":
+            _at_least(1, epochs=self.epochs)
         _at_least(0, loader_workers=self.loader_workers)
         if self.resident is True and self.loader_workers:
             raise ValueError("training.resident leaves nothing to do for training.loader_workers")
@@ -210,6 +220,8 @@ class RunConfig:
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: cannot be read as a configuration ({error})") from error
         check_keys(RunConfig, values, str(path))
+        if isinstance(values.get("data"), dict):
+            values["data"].setdefault("molecule_descriptors", "none")  # runs of before have none
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument("--run", type=RunConfig)
         try:

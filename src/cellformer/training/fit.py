@@ -22,6 +22,7 @@ from cellformer.complexes.resident import ResidentComplexes
 from cellformer.data.dataset import GraphSet, Metric, Task
 from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
+from cellformer.training.balance import balance_weights
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
 from cellformer.training.config import RunConfig, TrainingConfig
@@ -34,6 +35,7 @@ from cellformer.training.module import CellularModule
 from cellformer.training.placement import placed
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder
+from cellformer.training.schedule import epochs_of
 from cellformer.training.summary import write_summary
 from cellformer.training.trainer import device_of, quiet_lightning, trainer_options
 
@@ -111,6 +113,7 @@ def _run(
         class_weights=training_weights(recipe.task, chosen, materials),
     )
     checkpoints = fit(module, chosen, folder, materials, complexes, stop_after)
+    balance_weights(folder, module, model, materials)
     return write_summary(
         config, folder, materials, recipe, checkpoints, seconds=time.monotonic() - began
     )
@@ -141,20 +144,20 @@ def fit(
         )
         for part in ("train", "val")
     }
-    module.total_steps = int(
-        min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
-    )
+    epochs = epochs_of(chosen, len(loaders["train"]))
+    module.total_steps = int(min(epochs * len(loaders["train"]), chosen.max_steps or math.inf))
     logger.info(
-        "%s: %d training complexes, %d parameters, %d steps",
+        "%s: %d training complexes, %d parameters, %d epochs, %d steps",
         materials.name,
         len(materials.split["train"]),
         sum(p.numel() for p in module.parameters()),
+        epochs,
         module.total_steps,
     )
     checkpoints = Checkpoints(folder, module.task.metric)
     with quiet_lightning():
         trainer = pl.Trainer(
-            max_epochs=chosen.epochs if stop_after is None else min(stop_after, chosen.epochs),
+            max_epochs=epochs if stop_after is None else min(stop_after, epochs),
             callbacks=[
                 checkpoints,
                 StopAtStep(module.total_steps),

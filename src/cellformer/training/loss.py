@@ -25,8 +25,9 @@ def loss_of(
     """The mean loss over all present targets of a batch; NaN marks a missing one.
 
     A value's part is multiplied by its class's entry in ``class_weights``, if given. L1 for
-    regression unless chosen otherwise, binary cross-entropy with logits, cross-entropy (the paper,
-    "Training details"). A batch without any target has loss 0 and zero gradients.
+    regression (MSE where the metric is the RMSE) unless chosen otherwise, binary cross-entropy
+    with logits, cross-entropy (the paper, "Training details"). A batch without any target has
+    loss 0 and zero gradients.
     """
     present = ~torch.isnan(targets)
     known = torch.where(present, targets, 0).to(outputs.dtype)
@@ -34,7 +35,7 @@ def loss_of(
         each = functional.cross_entropy(outputs, known[:, 0].long(), reduction="none")[:, None]
     elif task.kind == "binary":
         each = functional.binary_cross_entropy_with_logits(outputs, known, reduction="none")
-    elif loss == "mse":
+    elif loss == "mse" or (loss == "auto" and task.metric == "rmse"):
         each = functional.mse_loss(outputs, known, reduction="none")
     elif loss == "huber":
         each = functional.huber_loss(outputs, known, reduction="none")

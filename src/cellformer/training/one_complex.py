@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.data.dataset import GraphSequence, SmilesList
+from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList
 from cellformer.data.sources import FILE_ENDINGS, open_source, source_names
 from cellformer.lifting.mesh import MESH_SUFFIXES, read_mesh
-from cellformer.training.build import build_features, build_lifting
+from cellformer.training.build import build_descriptors, build_features, build_lifting
 from cellformer.training.config import DataConfig
 
 
@@ -33,9 +35,23 @@ def open_complexes(config: DataConfig) -> Complexes:
     """Opens a data set, a mesh file (whose own faces are the 2-cells), or a SMILES string."""
     if Path(config.source).suffix.lower() in MESH_SUFFIXES:
         return Complexes(1, lambda _: read_mesh(Path(config.source)), None)
-    graphs, outputs = _graphs(config)
+    source = _source(config)
     lifting = build_lifting(config)
-    return Complexes(len(graphs), lambda row: lifting(graphs.graph(row)), graphs, outputs)
+    return Complexes(
+        len(source),
+        lambda row: source.described(row, lifting(source.graph(row))),
+        source.graphs,
+        source.task.outputs if source.task_or_none else 1,
+    )
+
+
+def complex_of_smiles(config: DataConfig, smiles: str) -> CellComplex:
+    """The complex of a molecule, made and described as those of a configuration's source.
+
+    Columns of a table are not among its descriptors. Raises ValueError if it is no molecule.
+    """
+    source = _molecule(config, smiles)
+    return source.described(0, build_lifting(config)(source.graph(0)))
 
 
 def complexes_of(config: DataConfig) -> Iterator[CellComplex | ValueError]:
@@ -66,15 +82,21 @@ def smiles_of(config: DataConfig, index: int) -> str | None:
     return graphs.smiles[index] if isinstance(graphs, SmilesList) else None
 
 
-def _graphs(config: DataConfig) -> tuple[GraphSequence, int]:
-    """The graphs, and the number of values to predict for each."""
+def _source(config: DataConfig) -> GraphSet:
     named = config.source in source_names() or Path(config.source).is_dir()
     if not named and not config.source.endswith(FILE_ENDINGS):
-        return SmilesList((config.source,), build_features(config)), 1
-    source = open_source(
+        return _molecule(config, config.source)
+    return open_source(
         config.source,
         target=config.target or None,
         smiles_column=config.smiles_column,
         features=build_features(config),
+        columns=config.descriptors,
+        descriptors=build_descriptors(config),
     )
-    return source.graphs, source.task.outputs if source.task_or_none else 1
+
+
+def _molecule(config: DataConfig, smiles: str) -> GraphSet:
+    graphs = SmilesList((smiles,), build_features(config), build_descriptors(config))
+    none = np.zeros((1, 0), np.float32)
+    return GraphSet(smiles, graphs, none, None, None, graphs.fingerprint())

@@ -17,7 +17,7 @@ from cellformer.data.splits import (
     scaffold_groups,
     scaffold_split,
 )
-from cellformer.training.build import build_features
+from cellformer.training.build import build_descriptors, build_features
 from cellformer.training.config import DataConfig
 
 logger = logging.getLogger(__name__)
@@ -144,4 +144,6 @@ def _open(config: DataConfig, source: str, like: GraphSet | None = None) -> Grap
         separator=config.separator,
         charset=config.charset,
         features=build_features(config),
+        columns=config.descriptors,
+        descriptors=build_descriptors(config),
     )

@@ -17,7 +17,12 @@ from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.sources import open_source
 from cellformer.data.table import Table, read_table
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.build import build_encodings, build_features, build_lifting
+from cellformer.training.build import (
+    build_descriptors,
+    build_encodings,
+    build_features,
+    build_lifting,
+)
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.module import CellularModule
 from cellformer.training.recipe import Recipe
@@ -62,12 +67,27 @@ class TrainedRun:
         ``smiles_column`` the column of the run is taken where the table has it.
         """
         task = self.recipe.task
-        features = build_features(self.config.data)
+        data = self.config.data
+        features, descriptors = build_features(data), build_descriptors(data)
         if not isinstance(source, Table):
-            return open_source(source, task=task, features=features)
-        own = self.config.data.smiles_column
+            return open_source(
+                source,
+                task=task,
+                features=features,
+                columns=data.descriptors,
+                descriptors=descriptors,
+            )
+        own = data.smiles_column
         column = smiles_column or (own if own in source.header else None)
-        return molecules(source, None, column, task=task if labeled else None, features=features)
+        return molecules(
+            source,
+            None,
+            column,
+            task=task if labeled else None,
+            features=features,
+            columns=data.descriptors,
+            descriptors=descriptors,
+        )
 
     def read_table(self, source: str | os.PathLike[str]) -> Table:
         """A table that is written like the one that this run learned from."""
