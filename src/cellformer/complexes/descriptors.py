@@ -18,13 +18,6 @@ class Descriptors:
     counts: UInt8[np.ndarray, "complex count"]
     values: Float32[np.ndarray, "complex value"]
 
-    def __post_init__(self) -> None:
-        if len(self.counts) != len(self.values):
-            raise ValueError(
-                f"descriptors have {len(self.counts)} rows of counts and {len(self.values)} rows "
-                "of values"
-            )
-
     def __len__(self) -> int:
         return len(self.counts)
 

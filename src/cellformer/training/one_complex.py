@@ -48,8 +48,13 @@ def open_complexes(config: DataConfig) -> Complexes:
 def complex_of_smiles(config: DataConfig, smiles: str) -> CellComplex:
     """The complex of a molecule, made and described as those of a configuration's source.
 
-    Columns of a table are not among its descriptors. Raises ValueError if it is no molecule.
+    Raises ValueError if it is no molecule, or if columns of a table belong to its description.
     """
+    if config.descriptors:
+        raise ValueError(
+            f"a SMILES alone lacks {', '.join(config.descriptors)}, columns that describe the "
+            "molecules of this run; give a row of a table"
+        )
     source = _molecule(config, smiles)
     return source.described(0, build_lifting(config)(source.graph(0)))
 
