@@ -167,7 +167,12 @@ def test_rows_of_several_files_keep_their_descriptors_and_faults(config, frame, 
 
 
 def test_an_estimate_knows_the_table(config):
-    assert estimate(config).complexes == len(SMILES)
+    found = estimate(config)
+    assert found.complexes == len(SMILES)
+    bare = replace(config.data, molecule_descriptors="none", descriptors=())
+    less = estimate(replace(config, data=bare)).store_bytes
+    assert found.store_bytes - less == len(SMILES) * 2048
+    assert found.step.parameters > 2049 * config.model.descriptor_width
 
 
 def test_an_estimator_reads_fingerprints_unless_told_otherwise():
