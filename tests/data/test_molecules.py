@@ -201,3 +201,41 @@ def test_another_split_column_can_be_named(tmp_path):
     split = molecules(table(tmp_path, text), ["y"], split_column="Fold").split
     assert {part: rows.tolist() for part, rows in split.items()} == {
         "train": [1], "val": [2], "test": [0]}  # fmt: skip
+
+
+def test_columns_describe_rows_and_a_blank_is_unknown(tmp_path):
+    opened = molecules(
+        table(tmp_path, "smiles;y;T;pH\nCCO;1,5;20;7\nC;2;;6,5\nN;3;30;NA\n"),
+        ["y"],
+        columns=("pH", "T"),
+        descriptors="morgan",
+    )
+    np.testing.assert_array_equal(
+        opened.columns, np.float32([[7, 20], [6.5, np.nan], [np.nan, 30]])
+    )
+    assert opened.faults == {}
+    assert opened.graphs.descriptors == "morgan"
+
+
+def test_text_in_a_descriptor_is_the_fault_of_its_row(tmp_path):
+    text = "smiles,T\nC,20\nCC,warm\nCCO,30\nN,inf\nO,1\n"
+    opened = molecules(table(tmp_path, text), columns=("T",))
+    assert opened.faults == {
+        1: "column 'T' is 'warm', not a finite number",
+        3: "column 'T' is 'inf', not a finite number",
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (("t",), "has no column 't'; did you mean 'T'"),
+        (("T", "T"), "the descriptor 'T' is named twice"),
+        (("y",), "the descriptor 'y' is a target"),
+        (("note",), "the descriptor 'note' is no column of numbers: row 0 .* is 'a'"),
+    ],
+)
+def test_descriptors_that_cannot_be_are_named(tmp_path, columns, message):
+    given = table(tmp_path, "smiles,y,T,note\nC,1,2,a\nO,2,3,b\nN,2.5,3,c\n")
+    with pytest.raises(ValueError, match=message):
+        molecules(given, ["y"], columns=columns)

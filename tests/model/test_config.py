@@ -58,6 +58,8 @@ def test_for_batch_passes_every_field_on(ring):
         "theta_per_head": True,
         "final_norm": True,
         "random_signs": False,
+        "descriptor_width": 24,
+        "descriptor_dropout": 0.6,
     }
     config = ModelConfig.for_batch(cf.collate([ring(4)]), outputs=2, **changed)
     assert dataclasses.asdict(config.architecture) == changed

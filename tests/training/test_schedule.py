@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from cellformer.training.schedule import warmup_cosine
+from cellformer.training.config import TrainingConfig
+from cellformer.training.schedule import epochs_of, warmup_cosine
 
 
 def test_rises_linearly_and_peaks_at_the_end_of_the_warmup():
@@ -28,3 +29,15 @@ def test_no_step_of_a_schedule_is_without_learning_or_above_the_peak(total, warm
         factor = warmup_cosine(step, total, warmup)
         assert 0 < factor <= 1
         assert math.isfinite(factor)
+
+
+@pytest.mark.parametrize(
+    ("steps_per_epoch", "epochs"),
+    [(1, 300), (4, 300), (5, 240), (9, 134), (40, 30), (63, 30), (100_000, 30)],
+)
+def test_a_small_set_gets_more_epochs(steps_per_epoch, epochs):
+    assert epochs_of(TrainingConfig(), steps_per_epoch) == epochs
+
+
+def test_a_number_of_epochs_is_kept():
+    assert epochs_of(TrainingConfig(epochs=7), 1) == 7

@@ -101,7 +101,7 @@ def _picture(arguments: Namespace) -> "Figure":
     from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
     from cellformer.drawing.theme import THEMES
     from cellformer.encodings.encode import encode
-    from cellformer.training.build import build_encodings
+    from cellformer.training.build import build_encodings, settled
     from cellformer.training.config import RunConfig
     from cellformer.training.one_complex import one_complex, smiles_of
     from cellformer.training.run_folder import RunFolder
@@ -112,7 +112,7 @@ def _picture(arguments: Namespace) -> "Figure":
     if arguments.run is not None:
         folder = RunFolder(arguments.run)
         data = RunConfig.from_json(folder.require(folder.config)).data
-        data = replace(data, target=())
+        data = replace(settled(data), target=())
     data = replace(data, source=arguments.source)
     cells = encode(one_complex(data, arguments.index), build_encodings(data))
     smiles = smiles_of(data, arguments.index)

@@ -62,6 +62,7 @@ class CellBatch:
     targets: Float32[Tensor, "target_row target"] | None = None  # of complexes, or of cells
     _neighborhoods: dict[Hashable, Neighborhood] = field(default_factory=dict, repr=False)
     part: Part | None = None  # of what it is a part, if it is
+    descriptors: Float32[Tensor, "complex descriptor"] | None = None  # counts, then values
 
     @property
     def num_complexes(self) -> int:
@@ -128,6 +129,7 @@ class CellBatch:
             encoding_signs=self.encoding_signs.to(device),
             targets=None if self.targets is None else self.targets.to(device),
             _neighborhoods={k: n.to(device) for k, n in self._neighborhoods.items()},
+            descriptors=None if self.descriptors is None else self.descriptors.to(device),
         )
 
     @classmethod
@@ -142,6 +144,9 @@ class CellBatch:
             tuple(torch.from_numpy(np.array(rank.encodings)) for rank in ranks),
             torch.from_numpy(np.array(ragged.encoding_signs)),
             None if ragged.targets is None else torch.from_numpy(np.array(ragged.targets)),
+            descriptors=None
+            if ragged.descriptors is None
+            else torch.from_numpy(ragged.descriptors.joined()),
         )
 
 

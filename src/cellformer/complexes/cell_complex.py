@@ -9,6 +9,7 @@ from jaxtyping import Float32, Float64, Int8
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.features import Features, positions_of
 
 Boundary: TypeAlias = sparse.csc_array  # int8 values -1, 0, 1
@@ -47,6 +48,7 @@ class CellComplex:
     encoding_signs: Int8[np.ndarray, " encoding"]  # NO_SIGN, SHARED_SIGN or RANK_SIGN
     positions: Float64[np.ndarray, "vertex space"] | None = None
     name: str = ""
+    descriptors: Descriptors | None = None  # of the whole complex: one row
 
     @property
     def dim(self) -> int:

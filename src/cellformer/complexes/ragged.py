@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.descriptors import Descriptors, concatenate_descriptors
 from cellformer.complexes.features import Features
 
 
@@ -65,6 +66,7 @@ class RaggedComplexes:
     targets: Float32[np.ndarray, "target_row target"] | None = None  # NaN where one is missing
     target_rank: int | None = None
     """Targets have a row for each complex or, with a rank, for each cell of that rank."""
+    descriptors: Descriptors | None = None  # of the complexes
 
     def __len__(self) -> int:
         return len(self.ranks[0].offsets) - 1
@@ -91,6 +93,7 @@ class RaggedComplexes:
             self.encoding_signs,
             None if self.targets is None else self.targets_of(chosen),
             self.target_rank,
+            None if self.descriptors is None else self.descriptors.take(chosen),
         )
 
     def targets_of(
@@ -128,6 +131,7 @@ class RaggedComplexes:
             features,
             tuple(rank.encodings for rank in one.ranks),
             self.encoding_signs,
+            descriptors=one.descriptors,
         )
 
     @classmethod
@@ -151,6 +155,7 @@ class RaggedComplexes:
             tuple(_concatenate_rank(complexes, rank) for rank in range(depth + 1)),
             complexes[0].encoding_signs,
             _as_targets(targets, len(complexes)),
+            descriptors=concatenate_descriptors([cells.descriptors for cells in complexes]),
         )
 
     @classmethod
@@ -178,6 +183,7 @@ class RaggedComplexes:
             parts[0].encoding_signs,
             np.concatenate(targets) if targets else None,
             parts[0].target_rank,
+            concatenate_descriptors([part.descriptors for part in parts]),
         )
 
     def to_depth(self, dim: int) -> "RaggedComplexes":

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int8, Int32, Int64
+from jaxtyping import Float32, Int8, Int32, Int64, UInt8
 from torch import Tensor
 
 from cellformer.complexes.batch import CellBatch, Faces
+from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.local_pairs import Chosen, LocalPairs
 from cellformer.complexes.neighborhood import Neighborhood
 from cellformer.complexes.ragged import RaggedComplexes, RaggedRank
@@ -39,6 +40,28 @@ class ResidentRank:
 
 
 @dataclass(frozen=True, eq=False)
+class ResidentDescriptors:
+    """The fields are those of `Descriptors`."""
+
+    counts: UInt8[Tensor, "complex count"]
+    values: Float32[Tensor, "complex value"]
+
+    @classmethod
+    def of(cls, descriptors: Descriptors) -> "ResidentDescriptors":
+        """A copy in memory."""
+        arrays = (descriptors.counts, descriptors.values)
+        return cls(*(torch.from_numpy(np.array(array)) for array in arrays))
+
+    def to(self, device: torch.device | str) -> "ResidentDescriptors":
+        """The same on another device."""
+        return ResidentDescriptors(self.counts.to(device), self.values.to(device))
+
+    def joined(self, rows: Int64[Tensor, " chosen"]) -> Float32[Tensor, "chosen descriptor"]:
+        """Counts and values of some complexes side by side."""
+        return torch.cat([self.counts[rows].float(), self.values[rows]], dim=1)
+
+
+@dataclass(frozen=True, eq=False)
 class ResidentComplexes:
     """What `RaggedComplexes` holds, and some of its neighborhoods, as tensors on one device.
 
@@ -55,6 +78,7 @@ class ResidentComplexes:
     encoding_signs: Int8[Tensor, " encoding"]
     targets: Float32[Tensor, "target_row target"] | None
     target_rank: int | None = None  # as in `RaggedComplexes`
+    descriptors: ResidentDescriptors | None = None
 
     def __len__(self) -> int:
         return len(self.num_cells)
@@ -65,6 +89,8 @@ class ResidentComplexes:
         pairs = (*self.faces, *self.neighborhoods.values())
         tensors = [tensor for each in self.ranks for tensor in each.tensors()]
         tensors += [tensor for each in pairs for tensor in each.tensors()]
+        if self.descriptors is not None:
+            tensors += [self.descriptors.counts, self.descriptors.values]
         return sum(tensor.nbytes for tensor in tensors)
 
     def to(self, device: torch.device | str) -> "ResidentComplexes":
@@ -76,6 +102,7 @@ class ResidentComplexes:
             neighborhoods={key: pairs.to(device) for key, pairs in self.neighborhoods.items()},
             encoding_signs=self.encoding_signs.to(device),
             targets=None if self.targets is None else self.targets.to(device),
+            descriptors=None if self.descriptors is None else self.descriptors.to(device),
         )
 
     def batch(self, complexes: Int64[np.ndarray, " chosen"]) -> CellBatch:
@@ -103,6 +130,7 @@ class ResidentComplexes:
                 )
                 for key, pairs in self.neighborhoods.items()
             },
+            descriptors=None if self.descriptors is None else self.descriptors.joined(numbers),
         )
 
     @classmethod
@@ -132,4 +160,5 @@ class ResidentComplexes:
             torch.from_numpy(np.array(complexes.encoding_signs)),
             None if complexes.targets is None else torch.from_numpy(np.array(complexes.targets)),
             complexes.target_rank,
+            None if (given := complexes.descriptors) is None else ResidentDescriptors.of(given),
         )

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.ragged import RaggedComplexes, RaggedRank
 
 Meta: TypeAlias = dict[str, Any]
@@ -96,7 +97,13 @@ def open_ragged(
             for rank in range(manifest["ranks"])
         )
         ragged = RaggedComplexes(
-            ranks, arrays["encoding_signs"], arrays.get("targets"), manifest.get("target_rank")
+            ranks,
+            arrays["encoding_signs"],
+            arrays.get("targets"),
+            manifest.get("target_rank"),
+            Descriptors(arrays["descriptor_counts"], arrays["descriptor_values"])
+            if "descriptor_counts" in arrays
+            else None,
         )
         meta: Meta = manifest["meta"]
     except KeyError as error:
@@ -144,6 +151,8 @@ def _write_parts(parts: Sequence[RaggedComplexes], folder: Path) -> dict[str, di
             raise ValueError(f"part {index} has targets where part 0 has none, or the reverse")
         if part.target_rank != parts[0].target_rank:
             raise ValueError(f"part {index} has targets of other cells than part 0")
+        if (part.descriptors is None) != (parts[0].descriptors is None):
+            raise ValueError(f"part {index} has descriptors where part 0 has none, or the reverse")
     depth = max(len(part.ranks) for part in parts)
     padded = [part.to_depth(depth - 1) for part in parts]
     written = {"encoding_signs": _write(folder, "encoding_signs", [signs])}
@@ -151,6 +160,10 @@ def _write_parts(parts: Sequence[RaggedComplexes], folder: Path) -> dict[str, di
         written["targets"] = _write(
             folder, "targets", [part.targets for part in parts if part.targets is not None]
         )
+    described = [part.descriptors for part in parts if part.descriptors is not None]
+    for name in ("counts", "values") if described else ():
+        array = f"descriptor_{name}"
+        written[array] = _write(folder, array, [getattr(each, name) for each in described])
     for number in range(depth):
         ranks = [part.ranks[number] for part in padded]
         for name in RaggedRank.ARRAYS:

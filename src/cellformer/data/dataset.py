@@ -2,13 +2,15 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64
+from jaxtyping import Bool, Float32, Int64, UInt8
 from numpy.typing import NDArray
 
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.descriptors import Descriptors, with_values
 from cellformer.complexes.graph import Graph, MoleculeScheme
 from cellformer.complexes.ragged import ranges
 from cellformer.complexes.ragged_graphs import RaggedGraphs
@@ -16,6 +18,7 @@ from cellformer.complexes.ragged_graphs import RaggedGraphs
 Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
 Metric: TypeAlias = Literal["mae", "rmse", "accuracy", "rocauc"]
 Label: TypeAlias = int | str
+MoleculeDescriptors: TypeAlias = Literal["none", "morgan"]
 
 DEFAULT_METRIC: dict[Kind, Metric] = {
     "regression": "mae",
@@ -98,6 +101,7 @@ class SmilesList:
 
     smiles: tuple[str, ...]
     scheme: MoleculeScheme = "standard"  # which features atoms and bonds get
+    descriptors: MoleculeDescriptors = "none"  # which the molecules get
 
     def __len__(self) -> int:
         return len(self.smiles)
@@ -105,6 +109,14 @@ class SmilesList:
     def graph(self, row: int) -> Graph:
         """The molecule's graph; raises ValueError with RDKit's reason if there is none."""
         return Graph.from_smiles(self.smiles[row], scheme=self.scheme)
+
+    def counts(self, rows: Int64[np.ndarray, " row"]) -> UInt8[np.ndarray, "row count"] | None:
+        """The descriptors of some molecules, which have to be valid; None where there are none."""
+        if self.descriptors == "none":
+            return None
+        from cellformer.data.fingerprints import morgan_counts
+
+        return morgan_counts([self.smiles[row] for row in rows])
 
     def part(self, start: int, stop: int) -> "SmilesList":
         """The rows ``start:stop``."""
@@ -114,7 +126,14 @@ class SmilesList:
         """Of the strings, the features and the RDKit version that makes them."""
         from rdkit import __version__
 
-        return fingerprint_of([__version__, self.scheme, *self.smiles])
+        described = () if self.descriptors == "none" else (f"descriptors {self.descriptors}",)
+        return fingerprint_of([__version__, self.scheme, *described, *self.smiles])
+
+
+def descriptors_of(graphs: GraphSequence, rows: Int64[np.ndarray, " row"]) -> Descriptors | None:
+    """What is computed of some graphs as wholes, which have to be valid; None if nothing is."""
+    counts = graphs.counts(rows) if isinstance(graphs, SmilesList) else None
+    return None if counts is None else Descriptors(counts, np.zeros((len(rows), 0), np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +148,10 @@ class GraphSet:
     fingerprint: str  # of the graphs and their features: two sets with equal ones lift alike
     cell_offsets: Int64[np.ndarray, " row_plus_1"] | None = None
     """Where the cells have the targets: graph i has those in ``cell_offsets[i]:...[i + 1]``."""
+    columns: Float32[np.ndarray, "row column"] | None = None
+    """Descriptors of the graphs that the source brings; NaN where one is unknown."""
+    faults: dict[int, str] = field(default_factory=dict)
+    """Rows that cannot be used whatever their graph is, with the reason."""
 
     def __post_init__(self) -> None:
         task = self.task_or_none
@@ -141,6 +164,10 @@ class GraphSet:
         if self.targets.shape != (rows, columns):
             raise ValueError(
                 f"{self.name}: targets have shape {self.targets.shape}, expected {(rows, columns)}"
+            )
+        if self.columns is not None and len(self.columns) != len(self.graphs):
+            raise ValueError(
+                f"{self.name}: {len(self.columns)} rows of descriptors, {len(self.graphs)} graphs"
             )
         if self.split is not None:
             check_split(self.split, len(self.graphs), self.name)
@@ -176,6 +203,18 @@ class GraphSet:
             rows, _ = ranges(self.cell_offsets[rows], self.cell_offsets[rows + 1])
         found: Float32[np.ndarray, "target_row target"] = self.targets[rows]
         return found
+
+    def columns_of(
+        self, rows: Int64[np.ndarray, " row"]
+    ) -> Float32[np.ndarray, "row column"] | None:
+        """The descriptors that the source brings of these graphs, if it brings any."""
+        return None if self.columns is None else self.columns[rows]
+
+    def described(self, row: int, cells: CellComplex) -> CellComplex:
+        """The complex of a row with the descriptors of that row."""
+        one = np.array([row])
+        given = with_values(descriptors_of(self.graphs, one), self.columns_of(one))
+        return replace(cells, descriptors=given)
 
     def has_target(self) -> Bool[np.ndarray, " row"]:
         """Whether a graph, or one of its cells where these have them, has a target."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float32, Int64
 
 from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList, fingerprint_of
@@ -52,12 +52,15 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
     if len(lists) == len(graphs):
         if len({each.scheme for each in lists}) > 1:
             raise ValueError(f"{first.name}: the molecules of the files have different features")
+        if len({each.descriptors for each in lists}) > 1:
+            raise ValueError(f"{first.name}: the molecules of the files have different descriptors")
         smiles = tuple(text for each in lists for text in each.smiles)
-        joined = SmilesList(smiles, lists[0].scheme)
+        joined = SmilesList(smiles, lists[0].scheme, lists[0].descriptors)
         fingerprint = joined.fingerprint()
     else:
         joined = JoinedGraphs(tuple(graphs))
         fingerprint = fingerprint_of([each.fingerprint for each in sets])
+    starts = [0, *accumulate(map(len, graphs))][:-1]
     return GraphSet(
         first.name,
         joined,
@@ -66,7 +69,19 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         None,
         fingerprint,
         _joined_offsets(sets),
-    )
+        _joined_columns(sets),
+        {start + row: reason for start, each in zip(starts, sets, strict=True)
+         for row, reason in each.faults.items()},
+    )  # fmt: skip
+
+
+def _joined_columns(sets: Sequence[GraphSet]) -> Float32[np.ndarray, "row column"] | None:
+    columns = [each.columns for each in sets if each.columns is not None]
+    if not columns:
+        return None
+    if len(columns) < len(sets):
+        raise ValueError(f"{sets[0].name}: only some files have the columns of descriptors")
+    return np.concatenate(columns)
 
 
 def _joined_offsets(sets: Sequence[GraphSet]) -> Int64[np.ndarray, " row_plus_1"] | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset
 
 from cellformer.complexes.batch import CellBatch, Part
+from cellformer.complexes.descriptors import with_values
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.complexes.resident import ResidentComplexes
 from cellformer.complexes.store import folder_of, open_ragged
@@ -76,9 +77,11 @@ class ComplexDataset(Dataset[CellBatch]):
         folder = folder_of(self.complexes)
         if folder is None:
             return ComplexDataset, (self.complexes, self.indices, self.share)
-        targets = self.complexes.targets
+        targets, descriptors = self.complexes.targets, self.complexes.descriptors
         kept = None if targets is None else np.array(targets)
-        return _reopen, (folder, kept, self.complexes.target_rank, self.indices, self.share)
+        values = None if descriptors is None else np.array(descriptors.values)
+        rank = self.complexes.target_rank
+        return _reopen, (folder, kept, rank, values, self.indices, self.share)
 
 
 class ResidentDataset(Dataset[CellBatch]):
@@ -157,9 +160,16 @@ def _reopen(
     folder: Path,
     targets: Float32[np.ndarray, "target_row target"] | None,
     target_rank: int | None,
+    values: Float32[np.ndarray, "complex value"] | None,
     indices: Int64[np.ndarray, " chosen"],
     share: Share,
 ) -> ComplexDataset:
     stored, _ = open_ragged(folder)
-    complexes = RaggedComplexes(stored.ranks, stored.encoding_signs, targets, target_rank)
+    complexes = RaggedComplexes(
+        stored.ranks,
+        stored.encoding_signs,
+        targets,
+        target_rank,
+        with_values(stored.descriptors, values),
+    )
     return ComplexDataset(complexes, indices, share)

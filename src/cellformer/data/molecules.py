@@ -4,10 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float32
 from numpy.typing import NDArray
 
 from cellformer.complexes.graph import MoleculeScheme
-from cellformer.data.dataset import PARTS, GraphSet, Kind, Metric, SmilesList, Task
+from cellformer.data.dataset import (
+    PARTS,
+    GraphSet,
+    Kind,
+    Metric,
+    MoleculeDescriptors,
+    SmilesList,
+    Task,
+)
 from cellformer.data.table import Table
 from cellformer.data.targets import (
     Column,
@@ -31,6 +40,8 @@ def molecules(
     task: Task | None = None,
     split_column: str | None = None,
     features: MoleculeScheme = "standard",
+    columns: Sequence[str] = (),
+    descriptors: MoleculeDescriptors = "none",
 ) -> GraphSet:
     """The table's molecules with the chosen columns as targets, none chosen: without targets.
 
@@ -40,29 +51,36 @@ def molecules(
     the one named) with the words train, val (valid, validation) and test is the split. Rows with a
     bad SMILES stay in place: asking for their graph raises ValueError with the reason. ``features``
     are those of atoms and bonds.
+
+    The ``columns`` named are descriptors of the molecules, beside those that ``descriptors`` says
+    to compute: numbers, NaN where a cell is blank. A row with anything else in such a column
+    cannot be used, see `GraphSet.faults`. Raises ValueError where the table lacks such a column.
     """
-    smiles = SmilesList(smiles_of(table, smiles_column), features)
-    columns = _target_columns(table, target, task)
-    if columns and task is not None and task.rank is not None:
+    smiles = SmilesList(smiles_of(table, smiles_column), features, descriptors)
+    targets_by_name = _target_columns(table, target, task)
+    values, faults = _descriptor_columns(table, columns, tuple(targets_by_name))
+    if targets_by_name and task is not None and task.rank is not None:
         raise ValueError(
             f"{table.where} has one value per row, but the targets of this model belong to the "
             f"cells of rank {task.rank}"
         )
-    if task is None and columns:
-        chosen = kind or _kind(columns, table.where)
-        task = make_task(columns, chosen, metric, table.where)
+    if task is None and targets_by_name:
+        chosen = kind or _kind(targets_by_name, table.where)
+        task = make_task(targets_by_name, chosen, metric, table.where)
     targets = (
-        encode_targets(columns, task, table.where)
-        if columns and task is not None
+        encode_targets(targets_by_name, task, table.where)
+        if targets_by_name and task is not None
         else np.zeros((len(table), 0), np.float32)
     )
     return GraphSet(
         table.name,
         smiles,
         targets,
-        task if columns else None,
-        _split(table, split_column) if columns else None,
+        task if targets_by_name else None,
+        _split(table, split_column) if targets_by_name else None,
         smiles.fingerprint(),
+        columns=values,
+        faults=faults,
     )
 
 
@@ -87,6 +105,37 @@ def _target_columns(
         raise ValueError(f"{table.where}: a target is named twice: {', '.join(names)}")
     decimal_comma = table.dialect.separator != ","
     return {name: parse_column(table.column(name), decimal_comma) for name in names}
+
+
+def _descriptor_columns(
+    table: Table, names: Sequence[str], targets: Sequence[str]
+) -> tuple[Float32[np.ndarray, "row column"] | None, dict[int, str]]:
+    """The columns as numbers, and why rows with something else in them cannot be used."""
+    if not names:
+        return None, {}
+    for number, name in enumerate(names):
+        if name in names[:number] or name in targets:
+            other = "a target" if name in targets else "named twice"
+            raise ValueError(f"{table.where}: the descriptor {name!r} is {other}")
+    faults: dict[int, str] = {}
+    values = np.zeros((len(table), len(names)), np.float32)
+    for number, name in enumerate(names):
+        cells = parse_column(table.column(name), table.dialect.separator != ",")
+        known = cells
+        if cells.dtype != np.float64:
+            known = parse_numbers(pd.Series(cells), table.dialect.separator != ",")
+        with np.errstate(over="ignore"):
+            values[:, number] = known
+        bad = ~np.isfinite(values[:, number]) & ~pd.isna(cells)
+        for row in np.flatnonzero(bad).tolist():
+            faults.setdefault(row, f"column {name!r} is {cells[row]!r}, not a finite number")
+        if bad.sum() > (~pd.isna(cells)).sum() / 2:
+            row = int(bad.argmax())
+            raise ValueError(
+                f"{table.where}: the descriptor {name!r} is no column of numbers: row {row} "
+                f"(counted from 0) is {cells[row]!r}"
+            )
+    return values, faults
 
 
 def _kind(columns: dict[str, Column], where: str) -> Kind:

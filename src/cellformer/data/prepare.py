@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from cellformer import __version__
+from cellformer.complexes.descriptors import with_values
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.complexes.store import (
     FORMAT_VERSION,
@@ -136,16 +137,30 @@ class _Job:
     def opened(self, complexes: RaggedComplexes, failures: Sequence[Failure]) -> Prepared:
         """The result; raises where the caller does not accept the failures."""
         self.check(failures)
-        failed = [failure.row for failure in failures]
-        rows = np.setdiff1d(np.arange(len(self.source)), failed)
+        reasons = self.source.faults | {failure.row: failure.reason for failure in failures}
+        rows = np.setdiff1d(np.arange(len(self.source)), list(reasons))
+        made = np.setdiff1d(np.arange(len(self.source)), [failure.row for failure in failures])
+        if not len(rows):
+            raise NoComplexError(
+                f"{self.source.name}: none of {len(self.source)} rows can be used; row "
+                f"{min(reasons)}: {reasons[min(reasons)]}",
+                tuple(sorted(reasons.items())),
+            )
+        if len(rows) < len(made):
+            complexes = complexes.take(np.flatnonzero(np.isin(made, rows)))
         task = self.source.task_or_none
         targets = self.source.targets_of(rows) if task else None
         if task is not None and task.rank is not None:
             check_cells(self.source, rows, complexes, task.rank)
         return Prepared(
-            replace(complexes, targets=targets, target_rank=task.rank if task else None),
+            replace(
+                complexes,
+                targets=targets,
+                target_rank=task.rank if task else None,
+                descriptors=with_values(complexes.descriptors, self.source.columns_of(rows)),
+            ),
             rows,
-            tuple((failure.row, failure.reason) for failure in failures),
+            tuple(sorted(reasons.items())),
         )
 
     def check(self, failures: Sequence[Failure]) -> None:

@@ -4,15 +4,17 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
+
+import numpy as np
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.complexes.store import StoreError, open_ragged, save_ragged
-from cellformer.data.dataset import GraphSequence, RaggedGraphSequence
+from cellformer.data.dataset import GraphSequence, RaggedGraphSequence, descriptors_of
 from cellformer.data.files import replace_atomically
 from cellformer.data.flat import FlatGraphs
 from cellformer.encodings.encode import Encoding, encode, encode_many
@@ -72,6 +74,11 @@ def prepare_shard(
         with suppress(Exception):
             made = _together(graphs, start, lifting, encodings)
     complexes, failures = made or _one_by_one(graphs, start, lifting, encodings)
+    if complexes is not None:
+        failed = [failure.row - start for failure in failures]
+        present = np.setdiff1d(np.arange(len(graphs)), failed)
+        described = descriptors_of(graphs, present)
+        complexes = complexes if described is None else replace(complexes, descriptors=described)
     shutil.rmtree(folder, ignore_errors=True)  # of an interrupted attempt
     count = 0 if complexes is None else len(complexes)
     if complexes is not None:

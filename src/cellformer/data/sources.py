@@ -7,7 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from cellformer.complexes.graph import MoleculeScheme
-from cellformer.data.dataset import GraphSet, Kind, Metric, SmilesList, Task
+from cellformer.data.dataset import (
+    GraphSet,
+    Kind,
+    Metric,
+    MoleculeDescriptors,
+    SmilesList,
+    Task,
+)
 from cellformer.data.molecules import molecules
 from cellformer.data.named import open_named, posing
 from cellformer.data.named_sets import NAMED_SETS
@@ -51,6 +58,8 @@ def open_source(
     charset: str | None = None,
     features: MoleculeScheme | None = None,
     neighbors: PointNeighbors | None = None,
+    columns: Sequence[str] = (),
+    descriptors: MoleculeDescriptors = "none",
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, or a folder, by its path.
 
@@ -61,23 +70,33 @@ def open_source(
     overrule what the source suggests, ``task`` is that of a trained model, whose classes keep
     their numbers, ``features`` are those of molecules that are given as SMILES (other graphs have
     the features that they have), and ``neighbors`` says how the points of clouds are joined.
-    Raises ValueError, with the nearest name, if there is no such source or an option is of no use
-    to it, and FileNotFoundError if there is no such file.
+    ``columns`` of a table are descriptors of its rows, and ``descriptors`` says which ones are
+    computed of molecules that are given as SMILES. Raises ValueError, with the nearest name, if
+    there is no such source or an option is of no use to it, and FileNotFoundError if there is no
+    such file.
     """
     word = os.fspath(name)
     targets = (target,) if isinstance(target, str) else target
     if is_table(word):
         table = read_table(word, separator, charset)
         scheme = features or "standard"
-        return molecules(table, targets, smiles_column, kind, metric, task, split_column, scheme)
+        return molecules(
+            table, targets, smiles_column, kind, metric, task, split_column, scheme, columns,
+            descriptors,
+        )  # fmt: skip
     for option, value in (("split_column", split_column), ("separator", separator),
-                          ("charset", charset)):  # fmt: skip
+                          ("charset", charset), ("descriptors", columns or None)):  # fmt: skip
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
     opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir, neighbors)
-    if features is None or not isinstance(opened.graphs, SmilesList):
+    if not isinstance(opened.graphs, SmilesList):
+        if descriptors != "none":
+            raise ValueError(
+                f"molecule_descriptors are made of SMILES, and {word!r} does not consist of these"
+            )
         return opened
-    graphs = replace(opened.graphs, scheme=features)
+    scheme = opened.graphs.scheme if features is None else features
+    graphs = replace(opened.graphs, scheme=scheme, descriptors=descriptors)
     return replace(opened, graphs=graphs, fingerprint=graphs.fingerprint())
 
 

@@ -53,7 +53,7 @@ class Board:
         self.rows: dict[str, TaskID] = {}
         self.shown = time.monotonic()
 
-    def started(self, name: str, where: str, folder: Path, epochs: int) -> None:
+    def started(self, name: str, where: str, folder: Path, epochs: int | None) -> None:
         """A training begins or goes on, on a worker."""
         again = name in self.running
         self.running[name] = (where, folder, epochs)
@@ -80,7 +80,7 @@ class Board:
         told = []
         for name, (where, folder, epochs) in self.running.items():
             stands = standing(folder)
-            told.append(f"{name} {stands.epochs}/{epochs} {stands.score}".rstrip())
+            told.append(f"{name} {stands.epochs}/{epochs or '?'} {stands.score}".rstrip())
             if self.bars is not None:
                 self.bars.update(
                     self.rows[name], completed=stands.epochs, told=f"{stands.score} {where}"

@@ -1,5 +1,6 @@
 """What the trainings of a grid will take, from a few steps of each kind of model."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from cellformer.training.estimate import PROBE_NUMBERS
 from cellformer.training.estimate_report import size_text, time_text
 from cellformer.training.parts import open_rows
 from cellformer.training.run_folder import RunFolder
+from cellformer.training.schedule import epochs_of
 from cellformer.training.step_memory import step_memory
 
 TIMED_STEPS = 2
@@ -163,7 +165,7 @@ def forecast(jobs: Sequence[Job]) -> Iterator[str]:
             continue
         if (encoded := (source, config.data.encodings)) not in prepared:
             prepared[encoded] = sample.lift_seconds + encode_seconds(sample, config.data)
-        seconds, words = _remaining(job, cost)
+        seconds, words = _remaining(job, cost, sample)
         total += seconds
         memory = max(memory, cost.memory)
         yield (
@@ -196,14 +198,15 @@ def _cost(config: RunConfig, sample: Sample) -> Cost | str:
         return reason(error)
 
 
-def _remaining(job: Job, cost: Cost) -> tuple[float, str]:
+def _remaining(job: Job, cost: Cost, sample: Sample) -> tuple[float, str]:
     """Seconds that are left of a job, and what there is of it."""
     chosen, curve = job.config.training, RunFolder(job.folder).curve
-    epochs, spent, words = chosen.epochs, 0.0, "to train"
+    longest = epochs_of(chosen, math.ceil(sample.train / chosen.batch_size))
+    epochs, spent, words = longest, 0.0, "to train"
     if curve.exists():
         rows = pd.read_csv(curve)
-        epochs, spent = chosen.epochs - len(rows), float(rows["seconds"].sum())
-        words = f"to go on after epoch {len(rows)} of {chosen.epochs}"
+        epochs, spent = longest - len(rows), float(rows["seconds"].sum())
+        words = f"to go on after epoch {len(rows)} of {longest}"
     if (Path(job.folder) / FAILURE).exists():
         words += f" (it failed before: {read_failure(job.folder)})"
     seconds = epochs * cost.epoch_seconds

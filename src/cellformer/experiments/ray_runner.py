@@ -81,7 +81,7 @@ class RayRunner:
                     if where is not None and starts.get(n) != where:
                         starts[n] = where
                         shown.started(
-                            names[n], where, jobs[n].folder, jobs[n].config.training.epochs
+                            names[n], where, jobs[n].folder, jobs[n].config.training.fixed_epochs
                         )
                 for ref in ended:
                     n = running.pop(ref)

@@ -206,7 +206,7 @@ class OptunaTrials(Searcher):
             where = whereabouts(self.place, run.name)
             if where is not None and self.starts.get(trial.number) != where:
                 self.starts[trial.number] = where
-                epochs = self.space.config(self.base, trial.values).training.epochs
+                epochs = self.space.config(self.base, trial.values).training.fixed_epochs
                 self.shown.started(name_of(trial), where, run, epochs)
         self.shown.refresh()
 

@@ -18,6 +18,7 @@ from cellformer.experiments.search_space import SearchSpace
 from cellformer.training.config import RunConfig
 from cellformer.training.materials import gather
 from cellformer.training.metrics import higher_is_better
+from cellformer.training.schedule import AUTO_EPOCHS
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +101,8 @@ class Tuner:
                 )  # fmt: skip
                 shown.ended = sum(t.state != "running" for t in searcher.trials.values())
                 epochs = space.dimensions.get("training.epochs")
-                longest = max(epochs.ends()) if epochs else base.training.epochs
+                fixed = base.training.fixed_epochs or AUTO_EPOCHS[1]
+                longest = max(epochs.ends()) if epochs else fixed
                 tuner = ray_tune.Tuner(
                     ray_tune.with_resources(
                         ray_search.perform, {"cpu": self.cpus, "gpu": self.gpus}

@@ -12,7 +12,6 @@ from scipy.special import expit, softmax
 
 from cellformer.complexes.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.graph import Graph
 from cellformer.complexes.smiles import parse_smiles
 from cellformer.data.fragments import largest_fragment
 from cellformer.drawing.molecule import atom_symbols, molecule_positions
@@ -20,7 +19,8 @@ from cellformer.encodings.encode import encode
 from cellformer.explaining.evaluation import evaluating
 from cellformer.report.outcome import Outcome, outcome_of
 from cellformer.report.sections import LEVEL, half_widths
-from cellformer.training.build import build_encodings, build_features, build_lifting
+from cellformer.training.build import build_encodings
+from cellformer.training.one_complex import complex_of_smiles
 from cellformer.training.trained import TrainedRun
 
 MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
@@ -104,8 +104,7 @@ class Explorer:
                 f"this molecule has {atoms} heavy atoms; the explorer takes up to {MOST_ATOMS} "
                 "(cellformer predict has no such limit)"
             )
-        graph = Graph.from_smiles(text, scheme=build_features(data))
-        cells = encode(build_lifting(data)(graph), build_encodings(data))
+        cells = encode(complex_of_smiles(data, text), build_encodings(data))
         return Subject(text, cells, molecule_positions(text), atom_symbols(text), None)
 
     def predict(self, subject: Subject) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from cellformer.model.choices import unknown_choice
 
 if TYPE_CHECKING:
     from cellformer.complexes.batch import CellBatch
+    from cellformer.complexes.descriptors import Descriptors
     from cellformer.complexes.ragged import RaggedComplexes
 
 AttentionName: TypeAlias = Literal[
@@ -52,6 +53,8 @@ class ArchitectureConfig:
         theta_per_head: Whether dense attention learns one theta per head instead of one.
         final_norm: Whether a layer norm precedes the readout (the paper has none).
         random_signs: Whether training draws the ambiguous signs of encodings at random.
+        descriptor_width: Hidden columns of the network on the counts that describe complexes.
+        descriptor_dropout: Dropout of these; two fifths as much of the counts themselves.
     """
 
     width: int = 64
@@ -74,9 +77,11 @@ class ArchitectureConfig:
     theta_per_head: bool = False
     final_norm: bool = False
     random_signs: bool = True
+    descriptor_width: int = 512
+    descriptor_dropout: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("width", "heads"):
+        for name in ("width", "heads", "descriptor_width"):
             _at_least(1, name, getattr(self, name))
         for name in ("layers", "readout_layers"):
             _at_least(0, name, getattr(self, name))
@@ -89,7 +94,8 @@ class ArchitectureConfig:
                 f"width ({self.width}) cannot be halved readout_layers ({self.readout_layers}) "
                 "times; use fewer readout_layers"
             )
-        for name in ("dropout", "attention_dropout", "embedding_dropout", "readout_dropout"):
+        for name in ("dropout", "attention_dropout", "embedding_dropout", "readout_dropout",
+                     "descriptor_dropout"):  # fmt: skip
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
         for name, choices in (
@@ -109,6 +115,49 @@ class ArchitectureConfig:
 
 
 @dataclass(frozen=True)
+class DescriptorShape:
+    """The descriptors of complexes, and what of the training part scales their values.
+
+    Args:
+        counts: The number of counts.
+        mean: Of each value, where it is known.
+        deviation: Of each value, 1 where it does not vary.
+        blank: Whether each value is unknown of some complexes.
+    """
+
+    counts: int = 0
+    mean: tuple[float, ...] = ()
+    deviation: tuple[float, ...] = ()
+    blank: tuple[bool, ...] = ()
+
+    def __post_init__(self) -> None:
+        _at_least(0, "counts", self.counts)
+        if not len(self.mean) == len(self.deviation) == len(self.blank):
+            raise ValueError("mean, deviation and blank need one entry per value")
+        if not all(deviation > 0 for deviation in self.deviation):
+            raise ValueError(f"deviation must be positive, got {self.deviation}")
+
+    @property
+    def columns(self) -> int:
+        """The number of counts and values."""
+        return self.counts + len(self.mean)
+
+    @classmethod
+    def of(cls, descriptors: "Descriptors | None") -> "DescriptorShape | None":
+        """Of these complexes, those of the training part; None where there are no descriptors."""
+        if descriptors is None or not sum(descriptors.columns):
+            return None
+        mean, deviation, blank = [], [], []
+        for column in descriptors.values.T.astype("float64"):
+            known = column[column == column]  # NaN equals nothing
+            spread = float(known.std()) if len(known) else 0.0
+            mean.append(float(known.mean()) if len(known) else 0.0)
+            deviation.append(spread if spread > 0 else 1.0)
+            blank.append(len(known) < len(column))
+        return cls(descriptors.columns[0], tuple(mean), tuple(deviation), tuple(blank))
+
+
+@dataclass(frozen=True)
 class DataShape:
     """What the data decide about a model: the columns of each rank, and the outputs.
 
@@ -120,6 +169,7 @@ class DataShape:
         encoding: The number of columns of the positional encodings.
         outputs: The number of values predicted for a complex, or for a cell.
         target_rank: The rank of the cells to predict for; not set: for complexes.
+        descriptors: Those of the complexes, if they have any.
     """
 
     categories: tuple[tuple[int, ...], ...] = ((),)
@@ -127,8 +177,11 @@ class DataShape:
     encoding: int = 0
     outputs: int = 1
     target_rank: int | None = None
+    descriptors: DescriptorShape | None = None
 
     def __post_init__(self) -> None:
+        if self.descriptors is not None and self.target_rank is not None:
+            raise ValueError("descriptors of complexes are of no use where cells are predicted")
         if self.target_rank is not None and not 0 <= self.target_rank < len(self.categories):
             raise ValueError(
                 f"target_rank must be one of the {len(self.categories)} ranks described, from 0, "
@@ -158,7 +211,10 @@ class DataShape:
         outputs: int = 1,
         target_rank: int | None = None,
     ) -> "DataShape":
-        """Counts the columns and categories that occur in a batch or a collection."""
+        """Counts the columns and categories that occur in a batch or a collection.
+
+        Descriptors are left out; see `DescriptorShape.of`.
+        """
         from cellformer.complexes.ragged import RaggedComplexes
 
         discrete: Sequence[Any]  # torch tensors or numpy arrays, read alike
@@ -221,6 +277,8 @@ class ModelConfig:
         theta_per_head: bool = False,
         final_norm: bool = False,
         random_signs: bool = True,
+        descriptor_width: int = 512,
+        descriptor_dropout: float = 0.5,
     ) -> "ModelConfig":
         """A configuration that fits a batch, or a whole collection; see `ArchitectureConfig`.
 
@@ -248,6 +306,8 @@ class ModelConfig:
             theta_per_head=theta_per_head,
             final_norm=final_norm,
             random_signs=random_signs,
+            descriptor_width=descriptor_width,
+            descriptor_dropout=descriptor_dropout,
         )
         return cls(architecture, DataShape.of(batch, outputs))
 
@@ -262,8 +322,10 @@ class ModelConfig:
         Raises ValueError where a key is unknown (naming the nearest one) or missing.
         """
         _check_keys(cls, values, "model")
-        architecture = values["architecture"]
-        data = {"target_rank": None, **values["data"]}  # descriptions of before have none
+        # Descriptions of before lack what has no effect on their models.
+        spare = {"descriptor_width": 512, "descriptor_dropout": 0.5}
+        architecture = {**spare, **values["architecture"]}
+        data = {"target_rank": None, "descriptors": None, **values["data"]}
         _check_keys(ArchitectureConfig, architecture, "architecture")
         _check_keys(DataShape, data, "data")
         return cls(
@@ -274,8 +336,17 @@ class ModelConfig:
                 data["encoding"],
                 data["outputs"],
                 data["target_rank"],
+                _descriptors_from(data["descriptors"]),
             ),
         )
+
+
+def _descriptors_from(values: Mapping[str, Any] | None) -> DescriptorShape | None:
+    if values is None:
+        return None
+    _check_keys(DescriptorShape, values, "descriptors")
+    columns = (tuple(values[name]) for name in ("mean", "deviation", "blank"))
+    return DescriptorShape(values["counts"], *columns)
 
 
 def _at_least(least: int, name: str, value: object) -> None:
@@ -284,7 +355,7 @@ def _at_least(least: int, name: str, value: object) -> None:
 
 
 def _check_keys(
-    kind: type[ModelConfig] | type[ArchitectureConfig] | type[DataShape],
+    kind: type[ModelConfig] | type[ArchitectureConfig] | type[DataShape] | type[DescriptorShape],
     values: Mapping[str, Any],
     where: str,
 ) -> None:

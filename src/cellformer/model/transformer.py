@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from cellformer.complexes.batch import CellBatch
 from cellformer.model.config import ArchitectureConfig, ModelConfig
+from cellformer.model.descriptors import CountHead, DescriptorValues
 from cellformer.model.embedding import CellEmbedding
 from cellformer.model.layer import AttentionOptions, FeedForward, GeneralLayer, PairwiseLayer
 from cellformer.model.patterns import patterns
@@ -52,6 +53,23 @@ class CellularTransformer(nn.Module):
             for rank in range(read[-1] + 1)
         )
         self.readout = _readout(config)
+        described = data.descriptors
+        self.values = (
+            DescriptorValues(described, architecture.width, data.outputs)
+            if described is not None and described.mean
+            else None
+        )
+        self.counts = (
+            CountHead(
+                described,
+                0 if self.values is None else self.values.columns,
+                architecture.descriptor_width,
+                data.outputs,
+                architecture.descriptor_dropout,
+            )
+            if described is not None and described.counts
+            else None
+        )
 
     def forward(self, batch: CellBatch) -> Float[Tensor, "row output"]:
         """One row per complex, or per cell where the data have a ``target_rank``.
@@ -65,10 +83,33 @@ class CellularTransformer(nn.Module):
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
     ) -> Float[Tensor, "row output"]:
         """`forward` after the embedding: the prediction for these first hidden vectors."""
+        prediction = self._from_cells(cells, batch)
+        if self.counts is None:
+            return prediction
+        return self.counts.joined(prediction, self._from_counts(self.counts, batch))
+
+    def opinions(self, batch: CellBatch) -> list[Float[Tensor, "row output"]]:
+        """The prediction from the cells and, where complexes are described by counts, that from
+        the counts; `forward` gives a weighted mean of the two.
+        """
+        from_cells = self._from_cells(self._embedding_of(batch), batch)
+        if self.counts is None:
+            return [from_cells]
+        return [from_cells, self._from_counts(self.counts, batch)]
+
+    def _from_counts(self, head: CountHead, batch: CellBatch) -> Float[Tensor, "row output"]:
+        prediction: Tensor = head(batch, None if self.values is None else self.values.known(batch))
+        return prediction
+
+    def _from_cells(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Float[Tensor, "row output"]:
         vertices_only = tuple(self.readout.ranks(batch)) == (0,)
         cells = self._through_layers(cells, batch, vertices_only)
         normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
         prediction: Tensor = self.readout(normed, batch)
+        if self.values is not None:
+            prediction = prediction + self.values(self.values.known(batch))
         return prediction
 
     def embed(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
@@ -90,6 +131,8 @@ class CellularTransformer(nn.Module):
         vertices_only: bool = False,
     ) -> list[Float[Tensor, "_ width"]]:
         """With ``vertices_only``, other ranks may be left as they were before the last layer."""
+        if self.values is not None:
+            cells = self.values.shifted(cells, self.values.known(batch), batch)
         binary = self.config.architecture.neighbor_weights == "binary"
         pattern_of_arrow = patterns(batch, self.plan, binary)
         match self.plan:

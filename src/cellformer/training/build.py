@@ -1,10 +1,13 @@
 """From the configuration to the objects that it names."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph, MoleculeScheme
+from cellformer.data.dataset import MoleculeDescriptors
 from cellformer.data.sources import molecule_scheme
+from cellformer.data.table import is_table
 from cellformer.encodings.encode import Encoding
 from cellformer.encodings.named import parse_encodings
 from cellformer.lifting.cliques import Cliques
@@ -46,6 +49,22 @@ def _lifting(config: DataConfig) -> Callable[[Graph], CellComplex]:
 def build_encodings(config: DataConfig) -> tuple[Encoding, ...]:
     """The encodings that the configuration names."""
     return parse_encodings(config.encodings, config.encoding_size)
+
+
+def settled(config: DataConfig) -> DataConfig:
+    """The same, for molecules of another source: what auto stands for does not change with it."""
+    return replace(
+        config,
+        features=build_features(config),
+        molecule_descriptors=build_descriptors(config),
+    )
+
+
+def build_descriptors(config: DataConfig) -> MoleculeDescriptors:
+    """What is computed of molecules that are given as SMILES."""
+    if config.molecule_descriptors == "auto":
+        return "morgan" if is_table(config.source) else "none"
+    return config.molecule_descriptors
 
 
 def build_features(config: DataConfig) -> MoleculeScheme:

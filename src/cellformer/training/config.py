@@ -44,6 +44,12 @@ class DataConfig:
     fragments: Literal["all", "largest"] = "all"
     """Which fragments of a molecule count: all of a salt, or the largest, in training and
     prediction alike."""
+    descriptors: tuple[str, ...] = ()
+    """Columns of numbers of a table that describe its molecules, beside their structure; new
+    molecules need them too. Where a cell is blank, the mean of the training part stands in."""
+    molecule_descriptors: Literal["auto", "none", "morgan"] = "auto"
+    """What is computed of molecules given as SMILES as wholes: morgan counts the fragments within
+    two bonds of each atom (ECFP4). auto: morgan for a table, none elsewhere."""
     ring_features: bool = False
     """Whether the rings of molecules, as 2-cells, get features: size, aromaticity and others."""
     lifting: LiftingName = "auto"
@@ -140,8 +146,9 @@ class OptimizerConfig:
 class TrainingConfig:
     """The loop."""
 
-    epochs: int = 30
-    """Passes over the training set; the schedule is laid out for them."""
+    epochs: int | Literal["auto"] = "auto"
+    """Passes over the training set; the schedule is laid out for them. auto: 30, and more, up to
+    300, where these are fewer than 1200 steps."""
     max_steps: int | None = None
     """Steps after which training ends even if epochs are left; shortens the schedule."""
     max_minutes: float | None = None
@@ -154,7 +161,8 @@ class TrainingConfig:
     bucket: bool = False
     """Whether the complexes of a step are of like size; steps still come in random order."""
     loss: Literal["auto", "l1", "mse", "huber"] = "auto"
-    """auto: l1 for regression, cross-entropy for classes; the others are for regression."""
+    """auto: l1 for regression, mse where the metric is rmse, cross-entropy for classes; the others
+    are for regression."""
     class_weights: Literal["equal", "balanced"] | tuple[float, ...] = "equal"
     """Weight of each class in the loss, in the order of the labels; balanced: by their rarity."""
     standardize: bool = True
@@ -184,8 +192,15 @@ class TrainingConfig:
     deterministic: bool = True
     """Same seed, same bits; on a GPU this refuses operations that are not reproducible."""
 
+    @property
+    def fixed_epochs(self) -> int | None:
+        """The number of epochs, where it does not follow from the data."""
+        return None if self.epochs == "auto" else self.epochs
+
     def __post_init__(self) -> None:
-        _at_least(1, epochs=self.epochs, batch_size=self.batch_size, processes=self.processes)
+        _at_least(1, batch_size=self.batch_size, processes=self.processes)
+        if self.epochs != "auto":
+            _at_least(1, epochs=self.epochs)
         _at_least(0, loader_workers=self.loader_workers)
         if self.max_minutes is not None and not self.max_minutes > 0:
             raise ValueError(f"max_minutes must be positive, got {self.max_minutes}")
@@ -234,6 +249,9 @@ class RunConfig:
     def from_values(cls, values: object, where: str) -> "RunConfig":
         """Reads what `dataclasses.asdict` gives; ``where`` it was found stands in errors."""
         check_keys(RunConfig, values, where)
+        assert isinstance(values, dict)
+        if isinstance(values.get("data"), dict):  # runs of before have none
+            values = values | {"data": {"molecule_descriptors": "none"} | values["data"]}
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument("--run", type=RunConfig)
         try:

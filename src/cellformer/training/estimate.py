@@ -9,12 +9,14 @@ from jaxtyping import Float64, Int64
 
 from cellformer.complexes.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.descriptors import concatenate_descriptors
 from cellformer.complexes.piece import piece
 from cellformer.complexes.ragged import RaggedRank
 from cellformer.data.dataset import GraphSequence, SmilesList
 from cellformer.data.flat import FlatGraphs
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.lifting.lift import LiftingLimitError
+from cellformer.model.config import DescriptorShape
 from cellformer.model.plan import attention_plan
 from cellformer.training.build import build_encodings, build_lifting
 from cellformer.training.config import RunConfig
@@ -113,7 +115,7 @@ def estimate(config: RunConfig, limit: int = 1000, seconds: float = 10.0) -> Est
 
 def stored_bytes(cells: CellComplex, encoding_columns: int) -> int:
     """The numbers that a store keeps of a complex with so many columns of encodings, in bytes."""
-    total = 0
+    total = 0 if cells.descriptors is None else cells.descriptors.counts.nbytes
     for rank, (count, rows) in enumerate(zip(cells.num_cells, cells.features, strict=True)):
         columns = rows.discrete.shape[1] + rows.continuous.shape[1] + encoding_columns
         total += 8 + 8 * count + 5 * cells.boundary(rank).nnz + 4 * columns * count
@@ -194,6 +196,7 @@ def _summary(
             config.model,
             attention_plan(config.attention, max_rank=ranks - 1),
             source.outputs,
+            DescriptorShape.of(concatenate_descriptors([cells.descriptors for cells in batch])),
         )
         if batch
         else None,

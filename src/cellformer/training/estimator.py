@@ -21,7 +21,14 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from cellformer.data.dataset import DEFAULT_METRIC, GraphSet, Kind, SmilesList, Task
+from cellformer.data.dataset import (
+    DEFAULT_METRIC,
+    GraphSet,
+    Kind,
+    MoleculeDescriptors,
+    SmilesList,
+    Task,
+)
 from cellformer.data.fragments import Fragments, keep_fragments
 from cellformer.data.molecules import smiles_of
 from cellformer.data.table import ArrowFrame, Table
@@ -47,6 +54,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
     Args:
         lifting: See `DataConfig.lifting`.
         encodings: See `DataConfig.encodings`.
+        molecule_descriptors: See `DataConfig.molecule_descriptors`.
         attention: See `RunConfig.attention`.
         width: See `ArchitectureConfig.width`.
         layers: See `ArchitectureConfig.layers`.
@@ -75,12 +83,13 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         *,
         lifting: LiftingName = "induced-cycles",
         encodings: str = "rwbspe+rwpe",
+        molecule_descriptors: MoleculeDescriptors = "morgan",
         attention: AttentionName = "general-sparse",
         width: int = 64,
         layers: int = 4,
         heads: int = 8,
         dropout: float = 0.0,
-        epochs: int = 30,
+        epochs: int | Literal["auto"] = "auto",
         batch_size: int = 64,
         learning_rate: float = 1e-3,
         weight_decay: float = 0.01,
@@ -97,6 +106,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
     ):
         self.lifting = lifting
         self.encodings = encodings
+        self.molecule_descriptors = molecule_descriptors
         self.attention = attention
         self.width = width
         self.layers = layers
@@ -139,6 +149,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
                 lifting=self.lifting,
                 encodings=self.encodings,
                 fragments=self.fragments,
+                molecule_descriptors=self.molecule_descriptors,
                 on_error="fail" if self.on_error == "fail" else "skip",
                 fractions=(1.0 - share, share, 0.0),
                 split_seed=seed,
@@ -198,7 +209,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
             if cells.ndim != 1:
                 raise ValueError(f"X has shape {cells.shape}; expected one SMILES string per row")
             smiles = smiles_of(Table.of_frame(pd.DataFrame({"smiles": cells}), "X"))
-        molecules = SmilesList(smiles)
+        molecules = SmilesList(smiles, descriptors=self.molecule_descriptors)
         none = np.zeros((len(smiles), 0), np.float32)
         rows = GraphSet("data", molecules, none, None, None, molecules.fingerprint())
         return keep_fragments(rows, self.fragments)

@@ -22,6 +22,7 @@ from cellformer.data.dataset import GraphSet, Metric, Task
 from cellformer.data.epochs import EpochBatches
 from cellformer.data.loader import batches
 from cellformer.model.feature_scaling import standardize_features
+from cellformer.training.balance import balance_weights
 from cellformer.training.budget import StopAfter
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.compiling import compile_layers
@@ -38,6 +39,7 @@ from cellformer.training.placement import placed
 from cellformer.training.preemption import Preemption, StopRequests
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder
+from cellformer.training.schedule import epochs_of
 from cellformer.training.session import session
 from cellformer.training.sessions import begin_session
 from cellformer.training.summary import write_summary
@@ -141,9 +143,12 @@ def _run(
     )
     checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after, callbacks)
     seconds = time.monotonic() - began
-    return world.from_first(
-        lambda: write_summary(config, folder, materials, recipe, checkpoints, seconds)
-    )
+
+    def finish() -> dict[str, Any]:
+        balance_weights(folder, module, model, materials)
+        return write_summary(config, folder, materials, recipe, checkpoints, seconds)
+
+    return world.from_first(finish)
 
 
 def fit(
@@ -175,21 +180,21 @@ def fit(
         )
         for part in ("train", "val")
     }
-    module.total_steps = int(
-        min(chosen.epochs * len(loaders["train"]), chosen.max_steps or math.inf)
-    )
+    epochs = epochs_of(chosen, len(loaders["train"]))
+    module.total_steps = int(min(epochs * len(loaders["train"]), chosen.max_steps or math.inf))
     logger.info(
-        "%s: %d training complexes, %d parameters, %d steps",
+        "%s: %d training complexes, %d parameters, %d epochs, %d steps",
         materials.name,
         len(materials.split["train"]),
         sum(p.numel() for p in module.parameters()),
+        epochs,
         module.total_steps,
     )
     world.from_first(lambda: begin_session(folder, world.size))
     checkpoints = Checkpoints(folder, module.task.metric)
     with quiet_lightning():
         trainer = pl.Trainer(
-            max_epochs=chosen.epochs if stop_after is None else min(stop_after, chosen.epochs),
+            max_epochs=epochs if stop_after is None else min(stop_after, epochs),
             callbacks=[
                 checkpoints,
                 StopAtStep(module.total_steps),

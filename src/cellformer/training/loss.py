@@ -40,8 +40,8 @@ def total_loss(
     """The sum of the losses over all present targets of a batch, and their number.
 
     A value's part is multiplied by its class's entry in ``class_weights``, if given. L1 for
-    regression unless chosen otherwise, binary cross-entropy with logits, cross-entropy (the paper,
-    "Training details").
+    regression (MSE where the metric is the RMSE) unless chosen otherwise, binary cross-entropy
+    with logits, cross-entropy (the paper, "Training details").
     """
     present = ~torch.isnan(targets)
     known = torch.where(present, targets, 0).to(outputs.dtype)
@@ -49,7 +49,7 @@ def total_loss(
         each = functional.cross_entropy(outputs, known[:, 0].long(), reduction="none")[:, None]
     elif task.kind == "binary":
         each = functional.binary_cross_entropy_with_logits(outputs, known, reduction="none")
-    elif loss == "mse":
+    elif loss == "mse" or (loss == "auto" and task.metric == "rmse"):
         each = functional.mse_loss(outputs, known, reduction="none")
     elif loss == "huber":
         each = functional.huber_loss(outputs, known, reduction="none")

@@ -14,7 +14,12 @@ from cellformer.data.molecule_keys import Leak
 from cellformer.data.prepare import Prepared, prepare
 from cellformer.data.shards import ShardExecutor
 from cellformer.data.splits import Split
-from cellformer.training.build import build_encodings, build_features, build_lifting
+from cellformer.training.build import (
+    build_descriptors,
+    build_encodings,
+    build_features,
+    build_lifting,
+)
 from cellformer.training.config import DataConfig
 from cellformer.training.parts import Rows, find_leaks, open_rows, split_rows
 
@@ -92,12 +97,24 @@ def prepare_source(
 
 
 def _check_features(source: GraphSet, config: DataConfig) -> None:
-    """New molecules get the features that the configuration tells: so must the learned ones."""
+    """New molecules are described as the configuration tells: so must the learned ones be."""
     wanted = build_features(config)
     if isinstance(source.graphs, SmilesList) and source.graphs.scheme != wanted:
         raise ValueError(
             f"the molecules of {source.name} have the features {source.graphs.scheme!r}, but the "
             f"configuration asks for {wanted!r}; set data.features to {source.graphs.scheme!r}"
+        )
+    own = source.graphs.descriptors if isinstance(source.graphs, SmilesList) else "none"
+    if own != build_descriptors(config):
+        raise ValueError(
+            f"the complexes of {source.name} have the descriptors {own!r}, but the configuration "
+            f"asks for {build_descriptors(config)!r}; set data.molecule_descriptors to {own!r}"
+        )
+    given = 0 if source.columns is None else source.columns.shape[1]
+    if given != len(config.descriptors):
+        raise ValueError(
+            f"{source.name} has {given} columns of descriptors, data.descriptors names "
+            f"{len(config.descriptors)}"
         )
 
 

@@ -5,13 +5,20 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.data.dataset import GraphSequence, SmilesList
+from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList
 from cellformer.data.fragments import keep_fragments, largest_fragment
 from cellformer.data.sources import FILE_ENDINGS, open_source, source_names
 from cellformer.lifting.mesh import MESH_SUFFIXES, read_mesh
 from cellformer.lifting.point_files import POINT_SUFFIXES, read_points
-from cellformer.training.build import build_features, build_lifting, build_neighbors
+from cellformer.training.build import (
+    build_descriptors,
+    build_features,
+    build_lifting,
+    build_neighbors,
+)
 from cellformer.training.config import DataConfig
 
 
@@ -39,9 +46,28 @@ def open_complexes(config: DataConfig) -> Complexes:
     if Path(config.source).suffix.lower() in POINT_SUFFIXES:
         neighbors = build_neighbors(config)
         return Complexes(1, lambda _: neighbors(read_points(config.source)), None)
-    graphs, outputs = _graphs(config)
+    source = _source(config)
     lifting = build_lifting(config)
-    return Complexes(len(graphs), lambda row: lifting(graphs.graph(row)), graphs, outputs)
+    return Complexes(
+        len(source),
+        lambda row: source.described(row, lifting(source.graph(row))),
+        source.graphs,
+        source.task.outputs if source.task_or_none else 1,
+    )
+
+
+def complex_of_smiles(config: DataConfig, smiles: str) -> CellComplex:
+    """The complex of a molecule, made and described as those of a configuration's source.
+
+    Raises ValueError if it is no molecule, or if columns of a table belong to its description.
+    """
+    if config.descriptors:
+        raise ValueError(
+            f"a SMILES alone lacks {', '.join(config.descriptors)}, columns that describe the "
+            "molecules of this run; give a row of a table"
+        )
+    source = _molecule(config, smiles)
+    return source.described(0, build_lifting(config)(source.graph(0)))
 
 
 def complexes_of(config: DataConfig) -> Iterator[CellComplex | ValueError]:
@@ -72,19 +98,24 @@ def smiles_of(config: DataConfig, index: int) -> str | None:
     return graphs.smiles[index] if isinstance(graphs, SmilesList) else None
 
 
-def _graphs(config: DataConfig) -> tuple[GraphSequence, int]:
-    """The graphs, and the number of values to predict for each."""
+def _source(config: DataConfig) -> GraphSet:
     named = config.source in source_names() or Path(config.source).is_dir()
     if not named and not config.source.endswith(FILE_ENDINGS):
-        largest = config.fragments == "largest"
-        text = largest_fragment(config.source) if largest else config.source
-        return SmilesList((text,), build_features(config)), 1
-    source = open_source(
+        return _molecule(config, config.source)
+    opened = open_source(
         config.source,
         target=config.target or None,
         smiles_column=config.smiles_column,
         features=build_features(config),
         neighbors=build_neighbors(config),
+        columns=config.descriptors,
+        descriptors=build_descriptors(config),
     )
-    source = keep_fragments(source, config.fragments)
-    return source.graphs, source.task.outputs if source.task_or_none else 1
+    return keep_fragments(opened, config.fragments)
+
+
+def _molecule(config: DataConfig, smiles: str) -> GraphSet:
+    kept = largest_fragment(smiles) if config.fragments == "largest" else smiles
+    graphs = SmilesList((kept,), build_features(config), build_descriptors(config))
+    none = np.zeros((1, 0), np.float32)
+    return GraphSet(smiles, graphs, none, None, None, graphs.fingerprint())

@@ -18,7 +18,7 @@ from cellformer.data.splits import (
     scaffold_groups,
     scaffold_split,
 )
-from cellformer.training.build import build_features, build_neighbors
+from cellformer.training.build import build_descriptors, build_features, build_neighbors
 from cellformer.training.config import DataConfig
 
 logger = logging.getLogger(__name__)
@@ -146,5 +146,7 @@ def _open(config: DataConfig, source: str, like: GraphSet | None = None) -> Grap
         charset=config.charset,
         features=build_features(config),
         neighbors=build_neighbors(config),
+        columns=config.descriptors,
+        descriptors=build_descriptors(config),
     )
     return keep_fragments(opened, config.fragments)

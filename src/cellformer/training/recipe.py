@@ -2,11 +2,11 @@
 
 import dataclasses
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cellformer.data.dataset import Task
-from cellformer.model.config import DataShape, ModelConfig
+from cellformer.model.config import DataShape, DescriptorShape, ModelConfig
 from cellformer.model.plan import AttentionPlan, attention_plan, plan_from_dict
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import RunConfig, TrainingConfig
@@ -30,10 +30,14 @@ class Recipe:
     def for_materials(cls, config: RunConfig, materials: Materials) -> "Recipe":
         """Reads shapes off the complexes, and the scaling off the training targets alone."""
         complexes, task = materials.complexes, materials.task
+        shape = DataShape.of(complexes, task.outputs, task.rank)
+        if complexes.descriptors is not None:
+            known = complexes.descriptors.take(materials.split["train"])
+            shape = replace(shape, descriptors=DescriptorShape.of(known))
         return cls(
             task,
             scaling_of(materials, config.training),
-            ModelConfig(config.model, DataShape.of(complexes, task.outputs, task.rank)),
+            ModelConfig(config.model, shape),
             attention_plan(config.attention, max_rank=len(complexes.ranks) - 1),
         )
 

@@ -2,6 +2,20 @@
 
 import math
 
+from cellformer.training.config import TrainingConfig
+
+AUTO_STEPS = 1200
+"""A training of automatic length has at least so many steps, within these bounds of epochs."""
+AUTO_EPOCHS = (30, 300)
+
+
+def epochs_of(config: TrainingConfig, steps_per_epoch: int) -> int:
+    """The number of epochs; "auto" gives a small set more of them, so that it has enough steps."""
+    if config.epochs != "auto":
+        return config.epochs
+    least, most = AUTO_EPOCHS
+    return min(max(math.ceil(AUTO_STEPS / steps_per_epoch), least), most)
+
 
 def warmup_cosine(step: int, total_steps: int, warmup: float) -> float:
     """The factor of the peak rate at ``step`` of ``total_steps`` (the paper, "Training details").

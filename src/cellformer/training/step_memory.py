@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cellformer.complexes.batch import CellBatch
-from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
+from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.transformer import CellularTransformer
 
@@ -31,7 +31,11 @@ class StepMemory:
 
 
 def step_memory(
-    batch: CellBatch, architecture: ArchitectureConfig, plan: AttentionPlan, outputs: int = 1
+    batch: CellBatch,
+    architecture: ArchitectureConfig,
+    plan: AttentionPlan,
+    outputs: int = 1,
+    descriptors: DescriptorShape | None = None,
 ) -> StepMemory:
     """Runs a forward of two layers and one of three on a batch, and counts.
 
@@ -40,7 +44,7 @@ def step_memory(
     For sparse attention the bytes per cell hold for batches of any size of complexes with as many
     neighbors per cell; for dense attention, for complexes of the same size.
     """
-    shape = DataShape.of(batch, outputs)
+    shape = replace(DataShape.of(batch, outputs), descriptors=descriptors)
 
     def measured(layers: int) -> tuple[int, int]:
         config = ModelConfig(replace(architecture, layers=layers), shape)

@@ -19,6 +19,7 @@ from cellformer.data.sources import open_source
 from cellformer.data.table import Table, read_table
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.build import (
+    build_descriptors,
     build_encodings,
     build_features,
     build_lifting,
@@ -68,19 +69,29 @@ class TrainedRun:
         ``smiles_column`` the column of the run is taken where the table has it.
         """
         task, data = self.recipe.task, self.config.data
-        features = build_features(data)
+        features, descriptors = build_features(data), build_descriptors(data)
         if not isinstance(source, Table):
             opened = open_source(
-                source, task=task, features=features, neighbors=build_neighbors(data)
+                source,
+                task=task,
+                features=features,
+                neighbors=build_neighbors(data),
+                columns=data.descriptors,
+                descriptors=descriptors,
             )
             return keep_fragments(opened, data.fragments)
-        column = smiles_column or (
-            data.smiles_column if data.smiles_column in source.header else None
+        own = data.smiles_column
+        column = smiles_column or (own if own in source.header else None)
+        opened = molecules(
+            source,
+            None,
+            column,
+            task=task if labeled else None,
+            features=features,
+            columns=data.descriptors,
+            descriptors=descriptors,
         )
-        told = task if labeled else None
-        return keep_fragments(
-            molecules(source, None, column, task=told, features=features), data.fragments
-        )
+        return keep_fragments(opened, data.fragments)
 
     def read_table(self, source: str | os.PathLike[str]) -> Table:
         """A table that is written like the one that this run learned from."""
