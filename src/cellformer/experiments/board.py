@@ -49,7 +49,7 @@ class Board:
         self.ended = 0
         self.bars = bars
         self.all = bars.add_task(title, total=total, told="") if bars else TaskID(0)
-        self.running: dict[str, tuple[str, Path, int]] = {}
+        self.running: dict[str, tuple[str, Path, int | None]] = {}
         self.rows: dict[str, TaskID] = {}
         self.shown = time.monotonic()
 
