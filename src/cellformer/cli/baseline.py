@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import Parser, add_config_and_target
 from cellformer.experiments.baselines.config import BASELINES, BaselineConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, TrainingConfig
 
@@ -24,7 +24,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, required=True, help="the folder to train into or to go on with"
     )
-    parser.add_argument("--config", action="config", help="YAML or JSON file with any value below")
+    add_config_and_target(parser)
     parser.add_class_arguments(BASELINES[chosen], "model")
     parser.add_class_arguments(DataConfig, "data")
     parser.add_class_arguments(OptimizerConfig, "optimizer")
@@ -44,7 +44,8 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
     from cellformer.training.summary import describe
 
-    data = replace(arguments.data, source=arguments.source)
+    target = tuple(arguments.target) or arguments.data.target
+    data = replace(arguments.data, source=arguments.source, target=target)
     config = BaselineConfig(arguments.model, data, arguments.optimizer, arguments.training)
     try:
         summary = train_baseline(config, arguments.output)

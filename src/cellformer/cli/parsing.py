@@ -80,6 +80,20 @@ def add_ray(parser: Parser, what: str) -> None:
     )
 
 
+def add_config_and_target(parser: Parser) -> None:
+    """The options --config and --target of a command that trains."""
+    parser.add_argument(
+        "--config", action="config", help="YAML or JSON file with any of the values below"
+    )
+    parser.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        type=str,
+        help="a column to learn; repeat it for several (short for data.target)",
+    )
+
+
 def add_slots(parser: Parser) -> None:
     """What one training takes on the cluster."""
     parser.add_argument("--cpus", type=float, default=1.0, help="cores, and threads, per training")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import Parser, add_config_and_target
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import RunConfig
@@ -47,16 +47,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "where all other values start from: the paper's settings for one of its data sets, or "
         "settings that train quickly",
     )
-    parser.add_argument(
-        "--config", action="config", help="YAML or JSON file with any of the values below"
-    )
-    parser.add_argument(
-        "--target",
-        action="append",
-        default=[],
-        type=str,
-        help="a column to learn; repeat it for several (short for data.target)",
-    )
+    add_config_and_target(parser)
     parser.add_argument(
         "--ensemble",
         type=int,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_ray, add_slots
+from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, add_slots
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import RunConfig
@@ -51,16 +51,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the search")
     add_preset(parser, "where all values that are not searched start from")
-    parser.add_argument(
-        "--config", action="config", help="YAML or JSON file with any of the values below"
-    )
-    parser.add_argument(
-        "--target",
-        action="append",
-        default=[],
-        type=str,
-        help="a column to learn; repeat it for several (short for data.target)",
-    )
+    add_config_and_target(parser)
     parser.add_class_arguments(RunConfig, None)
     parser.set_defaults({**flatten(PRESETS[preset_in(arguments)]), "ray": "local"})
 
