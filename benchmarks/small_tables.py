@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--forest-seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--forest-seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--folder", type=Path, default=Path("runs/small-tables"))
     parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("extra", nargs="*", help="further arguments of cellformer train, after --")
