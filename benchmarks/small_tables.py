@@ -90,7 +90,7 @@ def our_score(name: str, seed: int, folder: Path, extra: Sequence[str] = ()) -> 
     test, rows = run / "test-rows.csv", rows_of(run)
     frame = pd.read_csv(source)
     frame.iloc[rows["test"]].to_csv(test, index=False)
-    cellformer("predict", str(run), str(test), "-o", str(run / "predicted.csv"))
+    cellformer("predict", str(run), str(test), "-o", str(run / "predicted.csv"), "--overwrite")
     predicted = pd.read_csv(run / "predicted.csv")
     assert predicted["error"].isna().all()
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
