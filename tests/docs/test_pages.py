@@ -29,9 +29,15 @@ SHELL = re.compile(r"[|<>;&`$]")
 
 
 def statements(block):
-    """The commands of a block, long ones put together again."""
-    lines = re.sub(r"\\\n\s*", " ", block).splitlines()
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    """The commands of a block, long ones put together again, each with its here-document."""
+    lines = iter(re.sub(r"\\\n\s*", " ", block).splitlines())
+    found = []
+    for line in lines:
+        if line.strip() and not line.lstrip().startswith("#"):
+            document = re.search(r"<<'(\w+)'", line)
+            rest = itertools.takewhile(lambda text: text != document[1], lines) if document else ()
+            found.append("\n".join([line, *rest, document[1]]) if document else line)
+    return found
 
 
 def run_command(line):
@@ -69,6 +75,9 @@ def check_command(line):
     words = shlex.split(line.split(" | ")[0], comments=True)
     if "cellformer" in words:
         arguments = words[words.index("cellformer") + 1 :]
+        if "--config" in arguments:  # a file that an earlier command would have made
+            at = arguments.index("--config")
+            del arguments[at : at + 2]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
             build_parser(arguments).parse_args(arguments)
             return

@@ -20,6 +20,14 @@ from cellformer.training.preemption import (
 from tiny import with_training
 
 
+@pytest.fixture(autouse=True)
+def signals_are_heard():
+    """A program that is started in the background of a shell ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def stop_at(patch, name, call, number=signal.SIGTERM):
     """The process gets a signal within the so-manyth call of a method of the module."""
     method, calls = getattr(CellularModule, name), []

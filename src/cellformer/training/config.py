@@ -247,7 +247,7 @@ class RunConfig:
 
     @classmethod
     def from_values(cls, values: object, where: str) -> "RunConfig":
-        """Reads what `dataclasses.asdict` gives; ``where`` it was found stands in errors."""
+        """Reads the fields as config.json holds them; ``where`` that was found stands in errors."""
         check_keys(RunConfig, values, where)
         assert isinstance(values, dict)
         if isinstance(values.get("data"), dict):  # runs of before have none

@@ -166,8 +166,7 @@ def _connect(environment: ClusterEnvironment, backend: str) -> None:
         world_size=environment.world_size(),
         timeout=STEP,
     )
-    if backend == "nccl":
-        atexit.register(dist.destroy_process_group)
+    atexit.register(dist.destroy_process_group)  # threads left running would abort the program
 
 
 def lost_contact(error: BaseException) -> bool:
