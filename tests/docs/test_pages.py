@@ -35,7 +35,7 @@ def statements(block):
     for line in lines:
         if line.strip() and not line.lstrip().startswith("#"):
             document = re.search(r"<<'(\w+)'", line)
-            rest = itertools.takewhile(lambda text: text != document[1], lines) if document else ()
+            rest = itertools.takewhile(document[1].__ne__, lines) if document else ()
             found.append("\n".join([line, *rest, document[1]]) if document else line)
     return found
 
