@@ -2,7 +2,7 @@
 
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch_geometric.nn import MLP, GINConv, GINEConv, global_add_pool
+from torch_geometric.nn import MLP, BatchNorm, GINConv, GINEConv, global_add_pool
 
 from cellformer.complexes.batch import CellBatch
 from cellformer.experiments.baselines.config import GIN
@@ -20,6 +20,8 @@ class GINNetwork(nn.Module):
         self.layers = nn.ModuleList(
             conv(MLP([width, width, width], norm="batch_norm")) for _ in range(chosen.layers)
         )
+        self.norms = nn.ModuleList(BatchNorm(width) for _ in range(chosen.layers))
+        self.pooled_norm = nn.LayerNorm(width)  # sums over large graphs are large
         self.readout = MLP(
             [width, width, data.shape.outputs], norm=None, dropout=[chosen.dropout, 0.0]
         )
@@ -27,8 +29,9 @@ class GINNetwork(nn.Module):
     def forward(self, batch: CellBatch) -> Float[Tensor, "complex output"]:
         """One row per graph."""
         vertices, edge_index, edges, graph, num_graphs = self.embedding(batch)
-        for layer in self.layers:
+        for layer, norm in zip(self.layers, self.norms, strict=True):
             given = (edge_index,) if edges is None else (edge_index, edges)
-            vertices = layer(vertices, *given).relu()
-        outputs: Tensor = self.readout(global_add_pool(vertices, graph, num_graphs))
+            vertices = norm(layer(vertices, *given)).relu()
+        pooled = self.pooled_norm(global_add_pool(vertices, graph, num_graphs))
+        outputs: Tensor = self.readout(pooled)
         return outputs
