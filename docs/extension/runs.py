@@ -21,7 +21,7 @@ def runs() -> str:
         constant = summary["baseline"].get("test", {}).get(metric)
         told = [
             summary["data"]["name"],
-            f"`{config['attention']}`",
+            f"`{config['attention']}`" if "attention" in config else f"{config['baseline']} (PyG)",
             f"`{config['data']['encodings']}`",
             f"`{config['data']['lifting']}`",
             f"{summary['epochs']}",
@@ -33,7 +33,7 @@ def runs() -> str:
         ]
         found.append((told[0], told[1], told[2], told))
     head = (
-        "data set", "attention", "encodings", "lifting", "epochs", "parameters", "metric", "test",
+        "data set", "attention, or other network", "encodings", "lifting", "epochs", "parameters", "metric", "test",
         "constant answer", "folder of results/",
     )  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
