@@ -33,8 +33,8 @@ def runs() -> str:
         ]
         found.append((told[0], told[1], told[2], told))
     head = (
-        "data set", "attention, or other network", "encodings", "lifting", "epochs", "parameters", "metric", "test",
-        "constant answer", "folder of results/",
+        "data set", "attention, or other network", "encodings", "lifting", "epochs", "parameters",
+        "metric", "test", "constant answer", "folder of results/",
     )  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     lines += ["| " + " | ".join(told) + " |" for *_, told in sorted(found)]
