@@ -146,7 +146,11 @@ def _finish(
     if len({its.data for its in members.values()}) == 1:
         summary["pooled"] = _score_pooled(ensemble, gather(config.data, data))
     elif ensemble.task.kind == "regression":
-        parts = [residuals_of(run, gather(run.config.data, data), "test") for run in ensemble.runs]
+        parts = []
+        for run in ensemble.runs:
+            materials = gather(run.config.data, data)
+            outputs = run.outputs(materials.complexes, materials.split["test"])
+            parts.append(residuals_of(run.recipe.task, materials, "test", outputs))
         Residuals.joined(parts).write(folder.residuals)
     write_json(folder.summary, summary)
     return folder.read_summary()

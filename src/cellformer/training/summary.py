@@ -1,14 +1,15 @@
 """The result of a run, beside that of predicting without a model."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Float32
+from jaxtyping import Float32, Int64
 from numpy.typing import NDArray
 
+from cellformer.complexes.ragged import RaggedComplexes
 from cellformer.data.dataset import Task
 from cellformer.training.checkpoints import Checkpoints
 from cellformer.training.config import RunConfig
@@ -20,6 +21,9 @@ from cellformer.training.run_folder import RunFolder, write_json
 from cellformer.training.sessions import read_sessions
 from cellformer.training.standard_errors import standard_error
 from cellformer.training.trained import TrainedRun
+
+Outputs: TypeAlias = Float32[np.ndarray, "row output"]
+Answer: TypeAlias = Callable[[RaggedComplexes, Int64[np.ndarray, " chosen"]], Outputs]
 
 
 def write_summary(
@@ -35,19 +39,12 @@ def write_summary(
     The reported test score is that of the epoch with the best validation score; the last epoch's
     stands beside it.
     """
-    outputs: dict[str, dict[str, Float32[np.ndarray, "row output"]]] = {}
-    for which in ("best", "last"):
-        if not folder.weights(which).exists():
-            continue  # no epoch had a defined validation score
-        run = TrainedRun.open(folder.path, which)
-        outputs[which] = {
-            part: run.outputs(materials.complexes, chosen)
-            for part, chosen in materials.split.items()
-            if part != "train" and len(chosen)
-        }
+    outputs = outputs_of_weights(
+        folder, materials, lambda which: TrainedRun.open(folder.path, which).outputs
+    )
     if recipe.task.kind == "regression":
-        which = "best" if "best" in outputs else "last"
-        residuals_of(TrainedRun.open(folder.path, which), materials, "val").write(folder.residuals)
+        validated = outputs.get("best", outputs["last"])["val"]
+        residuals_of(recipe.task, materials, "val", validated).write(folder.residuals)
     parameters = sum(p.numel() for p in recipe.build().parameters())
     seed = config.training.seed
     summary = summary_of(folder, materials, checkpoints, outputs, parameters, seed, seconds)
@@ -55,11 +52,30 @@ def write_summary(
     return folder.read_summary()
 
 
+def outputs_of_weights(
+    folder: RunFolder, materials: Materials, opened: Callable[[str], Answer]
+) -> dict[str, dict[str, Outputs]]:
+    """What the "best" and the "last" weights say of each part that is scored.
+
+    ``opened`` gives what answers with these weights.
+    """
+    outputs = {}
+    for which in ("best", "last"):
+        if folder.weights(which).exists():  # no epoch may have had a defined validation score
+            answer = opened(which)
+            outputs[which] = {
+                part: answer(materials.complexes, chosen)
+                for part, chosen in materials.split.items()
+                if part != "train" and len(chosen)
+            }
+    return outputs
+
+
 def summary_of(
     folder: RunFolder,
     materials: Materials,
     checkpoints: Checkpoints,
-    outputs: Mapping[str, Mapping[str, Float32[np.ndarray, "row output"]]],
+    outputs: Mapping[str, Mapping[str, Outputs]],
     parameters: int,
     seed: int,
     seconds: float,
@@ -105,13 +121,10 @@ def summary_of(
     }
 
 
-def residuals_of(run: TrainedRun, materials: Materials, part: str) -> Residuals:
+def residuals_of(task: Task, materials: Materials, part: str, outputs: Outputs) -> Residuals:
     """The errors of a regression on a part of its data."""
-    chosen = materials.split[part]
-    outputs = run.outputs(materials.complexes, chosen)
-    targets = materials.complexes.targets_of(chosen)
-    name = f"the {part} part of {materials.name}"
-    return Residuals.of(run.recipe.task, outputs, targets, name)
+    targets = materials.complexes.targets_of(materials.split[part])
+    return Residuals.of(task, outputs, targets, f"the {part} part of {materials.name}")
 
 
 def score_outputs(

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from cellformer.training.preemption import StopRequests
 from cellformer.training.recipe import scaling_of
 from cellformer.training.run_folder import RunFolder, load_weights, write_json
 from cellformer.training.session import session
-from cellformer.training.summary import summary_of
+from cellformer.training.summary import Answer, outputs_of_weights, summary_of
 from cellformer.training.trained import outputs_of
 
 
@@ -63,20 +64,16 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> d
         class_weights=training_weights(materials.task, config.training, materials),
     )
     checkpoints = fit(module, config.training, folder, materials, materials.complexes, requests)
-    outputs = {}
-    for which in ("best", "last"):
-        if folder.weights(which).exists():
-            load_weights(folder.weights(which), module.model)
-            outputs[which] = {
-                part: outputs_of(module, config.training, materials.complexes, chosen)
-                for part, chosen in materials.split.items()
-                if part != "train" and len(chosen)
-            }
+
+    def opened(which: str) -> Answer:
+        load_weights(folder.weights(which), module.model)
+        return partial(outputs_of, module, config.training)
+
     summary = summary_of(
         folder,
         materials,
         checkpoints,
-        outputs,
+        outputs_of_weights(folder, materials, opened),
         sum(p.numel() for p in module.parameters()),
         config.training.seed,
         time.monotonic() - began,
