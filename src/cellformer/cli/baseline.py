@@ -2,12 +2,11 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_config_and_target
+from cellformer.cli.parsing import Parser, add_config_and_target, data_config_in
 from cellformer.experiments.baselines.config import BASELINES, BaselineConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, TrainingConfig
 
@@ -44,8 +43,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
     from cellformer.training.summary import describe
 
-    target = tuple(arguments.target) or arguments.data.target
-    data = replace(arguments.data, source=arguments.source, target=target)
+    data = data_config_in(arguments, arguments.source)
     config = BaselineConfig(arguments.model, data, arguments.optimizer, arguments.training)
     try:
         summary = train_baseline(config, arguments.output)

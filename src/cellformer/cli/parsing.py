@@ -5,10 +5,13 @@ import re
 import sys
 from argparse import HelpFormatter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from jsonargparse import ArgumentParser
+from jsonargparse import ArgumentParser, Namespace
+
+from cellformer.training.config import DataConfig, RunConfig
 
 USAGE_ERROR = 2
 
@@ -91,6 +94,24 @@ def add_config_and_target(parser: Parser) -> None:
         default=[],
         type=str,
         help="a column to learn; repeat it for several (short for data.target)",
+    )
+
+
+def data_config_in(arguments: Namespace, source: str) -> DataConfig:
+    """The data of a command with `add_config_and_target`."""
+    target = tuple(arguments.target) or arguments.data.target
+    data: DataConfig = replace(arguments.data, source=source, target=target)
+    return data
+
+
+def run_config_in(arguments: Namespace, source: str) -> RunConfig:
+    """The training of a command that has all fields of `RunConfig` too."""
+    return RunConfig(
+        data_config_in(arguments, source),
+        arguments.attention,
+        arguments.model,
+        arguments.optimizer,
+        arguments.training,
     )
 
 

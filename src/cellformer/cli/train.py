@@ -6,12 +6,11 @@ goes on from there.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_config_and_target
+from cellformer.cli.parsing import Parser, add_config_and_target, run_config_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import RunConfig
@@ -105,14 +104,7 @@ def run(arguments: Namespace) -> int:
             several = RunFolder(folder).members.exists()
             summary = resume_several(folder) if several else resume(folder)
         else:
-            data = replace(
-                arguments.data,
-                source=source,
-                target=tuple(arguments.target) or arguments.data.target,
-            )
-            config = RunConfig(
-                data, arguments.attention, arguments.model, arguments.optimizer, arguments.training
-            )
+            config = run_config_in(arguments, source)
             folder = arguments.output or _folder(source, free=not again)
             kind: MemberKind = "seeds" if arguments.folds is None else "folds"
             count = arguments.ensemble or arguments.folds

@@ -2,12 +2,11 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, add_slots
+from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, add_slots, run_config_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import RunConfig
@@ -62,14 +61,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.experiments.tune import Tuner
     from cellformer.training.preemption import RESUME_ME
 
-    data = replace(
-        arguments.data,
-        source=arguments.source,
-        target=tuple(arguments.target) or arguments.data.target,
-    )
-    base = RunConfig(
-        data, arguments.attention, arguments.model, arguments.optimizer, arguments.training
-    )
+    base = run_config_in(arguments, arguments.source)
     folder = arguments.output or Path("tuned") / (Path(arguments.source).name.split(".")[0])
     tuner = Tuner(
         trials=arguments.trials,
