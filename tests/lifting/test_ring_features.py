@@ -3,6 +3,7 @@ import pytest
 from rdkit import Chem
 
 from cellformer.complexes.graph import Graph
+from cellformer.lifting.cycle_basis import CycleBasis
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.lifting.ring_features import RING_CATEGORIES, RingFeatures
 from cellformer.lifting.rings import Rings
@@ -15,11 +16,11 @@ def rings_of(smiles, lifting=Rings(), scheme="standard"):  # noqa: B008
 
 
 def test_rings_say_what_a_chemist_would():
-    # size, aromatic, atoms other than carbon, double or triple bonds, conjugated, neighbors
-    assert rings_of("c1ccccc1") == [(6, 1, 0, 0, 1, 0)]
+    # size, neighbors, aromatic, atoms other than carbon, double or triple bonds, conjugated
+    assert rings_of("c1ccccc1") == [(6, 0, 1, 0, 0, 1)]
     assert rings_of("C1CCCCC1") == [(6, 0, 0, 0, 0, 0)]
-    assert rings_of("C1=CCCO1") == [(5, 0, 1, 1, 0, 0)]
-    assert rings_of("c1ccc2[nH]ccc2c1") == [(5, 1, 1, 0, 1, 1), (6, 1, 0, 0, 1, 1)]
+    assert rings_of("C1=CCCO1") == [(5, 0, 0, 1, 1, 0)]
+    assert rings_of("c1ccc2[nH]ccc2c1") == [(5, 1, 1, 1, 0, 1), (6, 1, 1, 0, 0, 1)]
     assert rings_of("C1CC11CC1") == [(3, 0, 0, 0, 0, 0)] * 2  # a spiro atom is no common bond
     assert rings_of("O=C1CCC1") == [(4, 0, 0, 0, 0, 0)]  # the carbonyl is outside
     assert rings_of("C1CCCCCCCCCCCCCCCCCCCC1")[0][0] == RING_CATEGORIES[0] - 1
@@ -39,11 +40,15 @@ def test_they_do_not_depend_on_the_order_of_the_atoms(scheme, lifting):
     assert (np.array(expected) < RING_CATEGORIES).all()
 
 
-def test_other_graphs_are_refused_and_other_ranks_kept():
-    with pytest.raises(ValueError, match="has not the nine atom and three bond features"):
-        RingFeatures(Rings())(Graph.from_edges([(0, 1), (1, 2), (0, 2)]))
-    with pytest.raises(ValueError, match="use features standard or ogb"):
-        rings_of("c1ccccc1", scheme="zinc")
+def test_rings_of_any_graph_say_their_size_and_neighbors():
+    square_and_triangle = [(0, 1), (1, 2), (2, 3), (3, 0), (2, 4), (4, 3)]
+    cells = RingFeatures(CycleBasis())(Graph.from_edges([*square_and_triangle, (4, 5)]))
+    assert sorted(map(tuple, cells.features[2].discrete.tolist())) == [(3, 1), (4, 1)]
+    assert rings_of("c1ccc2[nH]ccc2c1", scheme="zinc") == [(5, 1), (6, 1)]
+    assert RingFeatures(CycleBasis())(Graph.from_edges([(0, 1)])).num_cells[2] == 0
+
+
+def test_other_ranks_keep_their_features():
     graph = Graph.from_smiles("c1ccccc1")
     assert RingFeatures(Skeleton())(graph).dim == 1
     cells = RingFeatures(Rings())(graph)
@@ -51,4 +56,5 @@ def test_other_graphs_are_refused_and_other_ranks_kept():
 
 
 def test_a_single_atom_has_no_rings_and_is_no_error():
-    assert RingFeatures(Rings())(Graph.from_smiles("C")).num_cells[0] == 1
+    cells = RingFeatures(CycleBasis())(Graph.from_smiles("C"))
+    assert cells.features[2].discrete.shape == (0, 6)  # columns as in other molecules

@@ -42,7 +42,7 @@ from cellformer.lifting.lift import Lifting
 
 logger = logging.getLogger(__name__)
 
-PREPARATION_VERSION = 2
+PREPARATION_VERSION = 3
 """Raised whenever the same lifting and encodings of the same graphs give another store."""
 
 OverLimit: TypeAlias = Literal["fail", "skip"]

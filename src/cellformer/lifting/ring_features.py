@@ -1,4 +1,4 @@
-"""Features for the rings of a molecule: what a chemist would say of each."""
+"""Features for the 2-cells of a graph; for rings of molecules, what a chemist would say."""
 
 from dataclasses import dataclass, replace
 
@@ -11,10 +11,10 @@ from cellformer.complexes.graph import Graph
 from cellformer.complexes.neighborhoods import containment
 from cellformer.lifting.lift import Lifting, lift
 
-RING_CATEGORIES = (19, 2, 5, 4, 2, 5)
-"""Categories of: size (18 and more together), aromatic, atoms other than carbon, double and triple
-bonds outside aromaticity, conjugated all around, rings that share a bond with it. Counts end with
-a category for more."""
+RING_CATEGORIES = (19, 5, 2, 5, 4, 2)
+"""Categories of: size (18 and more together), rings that share an edge with it; and of molecules
+with all features: aromatic, atoms other than carbon, double and triple bonds outside aromaticity,
+conjugated all around. Counts end with a category for more."""
 
 _CARBON = 5
 _DOUBLE, _TRIPLE, _AROMATIC = 1, 2, 3
@@ -22,30 +22,36 @@ _DOUBLE, _TRIPLE, _AROMATIC = 1, 2, 3
 
 @dataclass(frozen=True)
 class RingFeatures:
-    """Another lifting, whose 2-cells get six discrete features.
+    """Another lifting, whose 2-cells get two discrete features, or six.
 
-    They are read off the features of atoms and bonds, so the graph must carry those of the
-    "standard" or the "ogb" scheme, and do not depend on the order of the atoms.
+    Two hold for any graph. The other four are read off the features of atoms and bonds, where
+    these are of the "standard" or the "ogb" scheme. None depends on the order of the vertices.
     """
 
     lifting: Lifting
 
     def __call__(self, graph: Graph) -> CellComplex:
-        """Raises ValueError for a graph with other features, and what the lifting raises."""
-        shapes = (graph.vertex_features.discrete.shape[1], graph.edge_features.discrete.shape[1])
-        if shapes[0] != 9 or (graph.num_edges and shapes[1] != 3):
-            raise ValueError(
-                f"graph {graph.name!r} has not the nine atom and three bond features that ring "
-                f"features are made of, but {shapes}; use features standard or ogb, or do without"
-            )
+        """The complex of the lifting, with features of rank 2; raises what the lifting raises."""
         cells = lift(graph, self.lifting)
         if cells.dim < 2:
             return cells
-        rings = Features(_describe(cells), np.zeros((cells.num_cells[2], 0), np.float32))
+        shapes = (graph.vertex_features.discrete.shape[1], graph.edge_features.discrete.shape[1])
+        columns = _shapes(cells) + (_chemistry(cells) if shapes == (9, 3) else ())
+        limits = np.array(RING_CATEGORIES[: len(columns)]) - 1
+        table = np.minimum(np.stack(columns, axis=1).astype(np.int64), limits)
+        rings = Features(table, np.zeros((len(table), 0), np.float32))
         return replace(cells, features=(*cells.features[:2], rings, *cells.features[3:]))
 
 
-def _describe(cells: CellComplex) -> Int64[np.ndarray, "ring 6"]:
+def _shapes(cells: CellComplex) -> tuple[np.ndarray, ...]:
+    edges_of = abs(cells.boundary(2)).astype(np.int64).T.tocsr()  # (ring, edge)
+    shared = (edges_of @ edges_of.T).tolil()
+    shared.setdiag(0)
+    neighbors = np.asarray((shared.tocsr() > 0).sum(axis=1)).ravel()
+    return np.asarray(edges_of.sum(axis=1)).ravel(), neighbors
+
+
+def _chemistry(cells: CellComplex) -> tuple[np.ndarray, ...]:
     edges_of = abs(cells.boundary(2)).astype(np.int64).T.tocsr()  # (ring, bond)
     atoms_of = containment(cells, 0, 2).T.astype(np.int64).tocsr()  # (ring, atom)
     bonds = cells.features[1].discrete
@@ -55,19 +61,9 @@ def _describe(cells: CellComplex) -> Int64[np.ndarray, "ring 6"]:
         counted: Int64[np.ndarray, " ring"] = edges_of @ mask.astype(np.int64)
         return counted
 
-    hetero = np.asarray(atoms_of @ (cells.features[0].discrete[:, 0] != _CARBON).astype(np.int64))
-    shared = (edges_of @ edges_of.T).tolil()
-    shared.setdiag(0)
-    neighbors = np.asarray((shared.tocsr() > 0).sum(axis=1)).ravel()
-    columns = (
-        size,
+    return (
         count(bonds[:, 0] == _AROMATIC) == size,
-        hetero,
+        np.asarray(atoms_of @ (cells.features[0].discrete[:, 0] != _CARBON).astype(np.int64)),
         count((bonds[:, 0] == _DOUBLE) | (bonds[:, 0] == _TRIPLE)),
         count(bonds[:, 2] == 1) == size,
-        neighbors,
     )
-    limits = np.array(RING_CATEGORIES) - 1
-    table: Int64[np.ndarray, "ring 6"] = np.stack(columns, axis=1).astype(np.int64)
-    limited: Int64[np.ndarray, "ring 6"] = np.minimum(table, limits)
-    return limited

@@ -51,7 +51,8 @@ class DataConfig:
     """What is computed of molecules given as SMILES as wholes: morgan counts the fragments within
     two bonds of each atom (ECFP4). auto: morgan for a table, none elsewhere."""
     ring_features: bool = False
-    """Whether the rings of molecules, as 2-cells, get features: size, aromaticity and others."""
+    """Whether 2-cells get features: size and neighbors, and in molecules with the features standard
+    or ogb also aromaticity, heteroatoms, multiple bonds and conjugation."""
     lifting: LiftingName = "auto"
     """How a graph becomes a complex; auto takes the cells that the source brings, such as the
     faces of meshes, and otherwise induced-cycles. All but cycle-basis are independent of the
