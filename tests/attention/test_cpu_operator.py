@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from cellformer.attention.arrows import ArrowAttention, Columns, Shape
 from cellformer.attention.cpu_operator import operands
@@ -239,3 +240,26 @@ def test_the_operator_passes_the_checks_of_torch(layer, index):
     torch.library.opcheck(
         torch.ops.cellformer.attention.default, (*leaves, indices, *arguments[4:])
     )
+
+
+class Watch(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def test_where_others_watch_the_operator_gives_the_same_numbers(random_neighborhood, tokens):
+    neighborhood = random_neighborhood(0, 20, 20)
+    inputs = tokens(0, 20, 20, 3, 8, torch.float32)
+    alone = results(attend, inputs, neighborhood)
+    with Watch():
+        watched = results(attend, inputs, neighborhood)
+    for got, expected in zip(watched, alone, strict=True):
+        assert torch.equal(got, expected)
+
+
+def test_it_refuses_to_be_differentiated_twice(random_neighborhood, tokens):
+    inputs = tokens(0, 5, 5, 2, 4, torch.float64)
+    output = attend(*inputs, random_neighborhood(0, 5, 5)).square().sum()
+    (slope,) = torch.autograd.grad(output, inputs[:1], create_graph=True)
+    with pytest.raises(RuntimeError, match="differentiate twice"):
+        slope.sum().backward()

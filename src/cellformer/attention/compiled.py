@@ -30,6 +30,11 @@ def kernel(function: Callable[..., None]) -> Any:
         return numba.njit(nogil=True, error_model="numpy")(function)
 
 
+def part_of_kernel(function: Callable[..., Any]) -> Any:
+    """Compiles a function for kernels to call."""
+    return numba.njit(error_model="numpy")(function)
+
+
 def run(compiled: Any, size: int, *arguments: object) -> None:
     """Does all parts of a kernel's work, on as many threads as PyTorch uses.
 

@@ -8,14 +8,27 @@ have weights that fit in the cache, and computes the weights again.
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from cellformer.attention.compiled import kernel
-from cellformer.attention.cpu_rows import dot, products, run_of_rows, sums_of_rows, weighted_sum
+from cellformer.attention.compiled import kernel, part_of_kernel
+from cellformer.attention.cpu_rows import (
+    Cells,
+    at_rows,
+    cells_between,
+    dot,
+    products,
+    run_of_rows,
+    sums_of_rows,
+    weighted_sum,
+)
 from cellformer.attention.cpu_softmax import soften
+from cellformer.attention.cpu_tiles import most_between
 from cellformer.attention.lanes import (
     add,
+    address,
+    beyond,
+    count,
+    keep,
     load,
     multiply,
     multiply_add,
@@ -49,32 +62,29 @@ class Squares(NamedTuple):
     pair_weights: NDArray[Any]
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
-def _cells(order, offsets, number):
-    """The cells of a complex."""
-    return order[offsets[number] : offsets[number + 1]]
-
-
-@njit(error_model="numpy")
-@no_type_check
-def _most_senders(squares, begin, end):
-    most = 0
-    for number in range(begin, end):
-        most = max(most, squares.sender_offsets[number + 1] - squares.sender_offsets[number])
-    return most
-
-
-@njit(error_model="numpy")
-@no_type_check
-def _scores(query, key, receiver, senders, squares, theta, scale, scores, first, sizes, lanes):
-    """Sets the scores of a receiver, (sender, head), from ``first`` on."""
-    zero = zeros(query.data, lanes)
-    heads, step = sizes.heads, len(lanes)
-    factor = splat(scale, zero)
-    products(
-        query, receiver, key, senders, factor, scores, first, sizes.head_width, heads, zero, lanes
+def _at_squares(squares):
+    return Squares(
+        address(squares.receivers),
+        address(squares.receiver_offsets),
+        address(squares.senders),
+        address(squares.sender_offsets),
+        address(squares.places),
+        address(squares.work),
+        address(squares.pair_offsets),
+        address(squares.pair_senders),
+        address(squares.pair_weights),
     )
+
+
+@part_of_kernel
+@no_type_check
+def _scores(query, key, receiver, senders, squares, theta, scale, scores, first, sizes, zero):
+    """Sets the scores of a receiver, (sender, head), from ``first`` on."""
+    heads, step = sizes.heads, count(zero)
+    factor = splat(scale, zero)
+    products(query, receiver, key, senders, factor, scores, first, sizes.head_width, heads, zero)
     for pair in range(squares.pair_offsets[receiver], squares.pair_offsets[receiver + 1]):
         at = first + squares.places[squares.pair_senders[pair]] * heads
         weight = splat(squares.pair_weights[pair], zero)
@@ -83,7 +93,7 @@ def _scores(query, key, receiver, senders, squares, theta, scale, scores, first,
             store(scores, at + head, biased)
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
 def _draw(dropout, receiver, place):
     """The random bits of a pair; no complex has 2^32 senders."""
@@ -109,24 +119,39 @@ def dense_forward(
 ):
     """Fills the output and, for the backward, the logarithm of each softmax's denominator."""
     begin, end = run_of_rows(squares.work, part, parts)
-    zero = zeros(query.data, lanes)
-    heads, step = sizes.heads, len(lanes)
-    weights = np.empty(_most_senders(squares, begin, end) * heads, query.data.dtype)
+    most = most_between(squares.sender_offsets, begin, end)
+    weights = np.empty(most * sizes.heads, query.data.dtype)
     for number in range(begin, end):
-        senders = _cells(squares.senders, squares.sender_offsets, number)
-        for receiver in _cells(squares.receivers, squares.receiver_offsets, number):
-            _scores(query, key, receiver, senders, squares, theta, scale, weights, 0, sizes, lanes)
-            soften(weights, len(senders), log_sum_exp, receiver * heads, heads, zero, lanes)
-            if dropout.threshold:
-                for place in range(len(senders)):
-                    draw = _draw(dropout, receiver, place)
-                    for head in range(0, heads, step):
-                        at = place * heads + head
-                        keep = kept(draw, head, dropout.threshold, dropout.factor, zero)
-                        store(weights, at, multiply(load(weights, at, zero), keep))
-            weighted_sum(
-                output, receiver, value, senders, weights, 0, sizes.value_width, heads, zero, lanes
-            )
+        _attend(
+            number, at_rows(query), at_rows(key), at_rows(value), _at_squares(squares),
+            address(theta), sizes, scale, dropout, zeros(query.data, lanes), at_rows(output),
+            address(log_sum_exp), address(weights),
+        )  # fmt: skip
+    keep(weights)
+
+
+@part_of_kernel
+@no_type_check
+def _attend(
+    number, query, key, value, squares, theta, sizes, scale, dropout, zero, output, log_sum_exp,
+    weights,
+):  # fmt: skip
+    """One complex, forward."""
+    heads, step = sizes.heads, count(zero)
+    senders = cells_between(squares.senders, squares.sender_offsets, number)
+    receivers = cells_between(squares.receivers, squares.receiver_offsets, number)
+    for n in range(receivers.length):
+        receiver = receivers.numbers[n]
+        _scores(query, key, receiver, senders, squares, theta, scale, weights, 0, sizes, zero)
+        soften(weights, senders.length, log_sum_exp, receiver * heads, heads, zero)
+        if dropout.threshold:
+            for place in range(senders.length):
+                draw = _draw(dropout, receiver, place)
+                for head in range(0, heads, step):
+                    at = place * heads + head
+                    chance = kept(draw, head, dropout.threshold, dropout.factor, zero)
+                    store(weights, at, multiply(load(weights, at, zero), chance))
+        weighted_sum(output, receiver, value, senders, weights, 0, sizes.value_width, heads, zero)
 
 
 @kernel
@@ -153,71 +178,86 @@ def dense_backward(
 ):
     """Fills the gradients; that of theta by (complex, head)."""
     begin, end = run_of_rows(squares.work, part, parts)
-    zero = zeros(query.data, lanes)
-    heads = sizes.heads
-    most = _most_senders(squares, begin, end) * heads
-    room = max(most, CACHED)
+    room = max(most_between(squares.sender_offsets, begin, end) * sizes.heads, CACHED)
     slopes, shares = np.empty(room, query.data.dtype), np.empty(room, query.data.dtype)
+    grad_theta[begin * sizes.heads : end * sizes.heads] = 0
     for number in range(begin, end):
-        senders = _cells(squares.senders, squares.sender_offsets, number)
-        receivers = _cells(squares.receivers, squares.receiver_offsets, number)
-        row = len(senders) * heads
-        grad_theta[number * heads : (number + 1) * heads] = 0
-        at_once = max(room // max(row, 1), 1)
-        # Without receivers one empty block, which sets the senders' gradients to zero.
-        for start in range(0, max(len(receivers), 1), at_once):
-            block = receivers[start : start + at_once]
-            for place in range(len(block)):
-                _slopes(
-                    query, key, value, block[place], senders, squares, theta, sizes, scale,
-                    dropout, lanes, output, log_sum_exp, grad_output, slopes, shares, place * row,
-                    grad_theta, number * heads,
-                )  # fmt: skip
-                weighted_sum(
-                    grad_query, block[place], key, senders, slopes, place * row,
-                    sizes.head_width, heads, zero, lanes,
-                )  # fmt: skip
-            for place in range(len(senders)):
-                sender, first = senders[place], place * heads
-                sums_of_rows(
-                    grad_key, sender, query, block, slopes, first, row, sizes.head_width, heads,
-                    zero, lanes, start > 0,
-                )  # fmt: skip
-                sums_of_rows(
-                    grad_value, sender, grad_output, block, shares, first, row,
-                    sizes.value_width, heads, zero, lanes, start > 0,
-                )  # fmt: skip
+        _differentiate(
+            number, room, at_rows(query), at_rows(key), at_rows(value), _at_squares(squares),
+            address(theta), sizes, scale, dropout, zeros(query.data, lanes), at_rows(output),
+            address(log_sum_exp), at_rows(grad_output), at_rows(grad_query), at_rows(grad_key),
+            at_rows(grad_value), address(grad_theta), address(slopes), address(shares),
+        )  # fmt: skip
+    keep(slopes)
+    keep(shares)
 
 
-@njit(error_model="numpy")
+@part_of_kernel
+@no_type_check
+def _differentiate(
+    number, room, query, key, value, squares, theta, sizes, scale, dropout, zero, output,
+    log_sum_exp, grad_output, grad_query, grad_key, grad_value, grad_theta, slopes, shares,
+):  # fmt: skip
+    """One complex, backward."""
+    heads = sizes.heads
+    senders = cells_between(squares.senders, squares.sender_offsets, number)
+    receivers = cells_between(squares.receivers, squares.receiver_offsets, number)
+    row = senders.length * heads
+    at_once = max(room // max(row, 1), 1)
+    # Without receivers one empty block, which sets the senders' gradients to zero.
+    for start in range(0, max(receivers.length, 1), at_once):
+        block = Cells(beyond(receivers.numbers, start), min(at_once, receivers.length - start))
+        for place in range(block.length):
+            receiver = block.numbers[place]
+            _slopes(
+                query, key, value, receiver, senders, squares, theta, sizes, scale, dropout, zero,
+                output, log_sum_exp, grad_output, slopes, shares, place * row, grad_theta,
+                number * heads,
+            )  # fmt: skip
+            weighted_sum(
+                grad_query, receiver, key, senders, slopes, place * row, sizes.head_width, heads,
+                zero,
+            )  # fmt: skip
+        for place in range(senders.length):
+            sender, first = senders.numbers[place], place * heads
+            sums_of_rows(
+                grad_key, sender, query, block, slopes, first, row, sizes.head_width, heads, zero,
+                start > 0,
+            )  # fmt: skip
+            sums_of_rows(
+                grad_value, sender, grad_output, block, shares, first, row, sizes.value_width,
+                heads, zero, start > 0,
+            )  # fmt: skip
+
+
+@part_of_kernel
 @no_type_check
 def _slopes(
-    query, key, value, receiver, senders, squares, theta, sizes, scale, dropout, lanes, output,
+    query, key, value, receiver, senders, squares, theta, sizes, scale, dropout, zero, output,
     log_sum_exp, grad_output, slopes, shares, first, grad_theta, to,
 ):  # fmt: skip
     """Sets one receiver's gradients of its products (slopes) and weights after dropout (shares)."""
-    zero = zeros(query.data, lanes)
-    heads, step = sizes.heads, len(lanes)
+    heads, step = sizes.heads, count(zero)
     factor = splat(scale, zero)
-    _scores(query, key, receiver, senders, squares, theta, scale, slopes, first, sizes, lanes)
+    _scores(query, key, receiver, senders, squares, theta, scale, slopes, first, sizes, zero)
     products(
         grad_output, receiver, value, senders, splat(1.0, zero), shares, first, sizes.value_width,
-        heads, zero, lanes,
+        heads, zero,
     )  # fmt: skip
     for head in range(0, heads, step):
         i, o = receiver * grad_output.stride + head, receiver * output.stride + head
         # The mean of the gradients of this receiver's weights.
         mean = dot(grad_output.data, i, output.data, o, sizes.value_width, heads, zero)
         total = load(log_sum_exp, receiver * heads + head, zero)
-        for place in range(len(senders)):
+        for place in range(senders.length):
             at = first + place * heads + head
             weight = exp(subtract(load(slopes, at, zero), total))
             change = load(shares, at, zero)
             if dropout.threshold:
                 draw = _draw(dropout, receiver, place)
-                keep = kept(draw, head, dropout.threshold, dropout.factor, zero)
-                change = multiply(change, keep)
-                store(shares, at, multiply(weight, keep))
+                chance = kept(draw, head, dropout.threshold, dropout.factor, zero)
+                change = multiply(change, chance)
+                store(shares, at, multiply(weight, chance))
             else:
                 store(shares, at, weight)
             store(slopes, at, multiply(weight, subtract(change, mean)))
@@ -228,5 +268,5 @@ def _slopes(
             slope = multiply(weight, load(slopes, at + head, zero))
             store(grad_theta, to + head, add(slope, load(grad_theta, to + head, zero)))
     for head in range(0, heads, step):
-        for at in range(first + head, first + head + len(senders) * heads, heads):
+        for at in range(first + head, first + head + senders.length * heads, heads):
             store(slopes, at, multiply(factor, load(slopes, at, zero)))

@@ -4,36 +4,56 @@ from typing import no_type_check
 
 import numpy as np
 
-from cellformer.attention.compiled import kernel
-from cellformer.attention.cpu_rows import most_pairs, run_of_rows, scores, weighted_sum
+from cellformer.attention.compiled import kernel, part_of_kernel
+from cellformer.attention.cpu_rows import (
+    Cells,
+    at_pairs,
+    at_rows,
+    cells_between,
+    run_of_rows,
+    scores,
+    weighted_sum,
+)
 from cellformer.attention.cpu_softmax import soften
-from cellformer.attention.lanes import load, multiply, store, zeros
+from cellformer.attention.cpu_tiles import most_pairs
+from cellformer.attention.lanes import address, beyond, count, keep, load, multiply, store, zeros
 from cellformer.attention.lanes_dropout import kept, pair_key
 
 
 @kernel
 @no_type_check
 def attention_forward(
-    part, parts, query, key, value, pairs, sizes, scale, dropout, lanes, output, log_sum_exp
+    part, parts, query, key, value, pairs, tiles, sizes, scale, dropout, lanes, output, log_sum_exp
 ):
     """Fills the output and, for the backward, the logarithm of each softmax's denominator."""
-    begin, end = run_of_rows(pairs.offsets, part, parts)
+    begin, end = run_of_rows(tiles.work, part, parts)
+    first, last = tiles.receiver_offsets[begin], tiles.receiver_offsets[end]
+    receivers = Cells(beyond(address(tiles.receivers), first), last - first)
+    most = most_pairs(address(pairs.offsets), receivers)
+    weights = np.empty(most * sizes.heads, query.data.dtype)  # of one receiver
     zero = zeros(query.data, lanes)
-    heads, step = sizes.heads, len(lanes)
-    most = most_pairs(pairs.offsets, begin, end)
-    weights = np.empty(most * heads, query.data.dtype)  # of one receiver
-    for receiver in range(begin, end):
-        first, last = pairs.offsets[receiver], pairs.offsets[receiver + 1]
-        scores(query, receiver, key, pairs, first, last, scale, weights, sizes, zero, lanes)
-        soften(weights, last - first, log_sum_exp, receiver * heads, heads, zero, lanes)
-        if dropout.threshold:
-            for pair in range(first, last):
-                draw = pair_key(dropout.seed, pair)
-                for head in range(0, heads, step):
-                    at = (pair - first) * heads + head
-                    keep = kept(draw, head, dropout.threshold, dropout.factor, zero)
-                    store(weights, at, multiply(load(weights, at, zero), keep))
-        cells = pairs.senders[first:last]
-        weighted_sum(
-            output, receiver, value, cells, weights, 0, sizes.value_width, heads, zero, lanes
-        )
+    for n in range(receivers.length):
+        _attend(
+            receivers.numbers[n], at_rows(query), at_rows(key), at_rows(value), at_pairs(pairs),
+            sizes, scale, dropout, zero, at_rows(output), address(log_sum_exp), address(weights),
+        )  # fmt: skip
+    keep(weights)
+
+
+@part_of_kernel
+@no_type_check
+def _attend(
+    receiver, query, key, value, pairs, sizes, scale, dropout, zero, output, log_sum_exp, weights
+):
+    heads, step = sizes.heads, count(zero)
+    scores(query, receiver, key, pairs, scale, weights, sizes, zero)
+    cells = cells_between(pairs.senders, pairs.offsets, receiver)
+    soften(weights, cells.length, log_sum_exp, receiver * heads, heads, zero)
+    if dropout.threshold:
+        for n in range(cells.length):
+            draw = pair_key(dropout.seed, pairs.offsets[receiver] + n)
+            for head in range(0, heads, step):
+                at = n * heads + head
+                chance = kept(draw, head, dropout.threshold, dropout.factor, zero)
+                store(weights, at, multiply(load(weights, at, zero), chance))
+    weighted_sum(output, receiver, value, cells, weights, 0, sizes.value_width, heads, zero)

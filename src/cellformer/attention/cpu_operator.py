@@ -6,24 +6,24 @@ products. Not differentiable twice.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from cellformer.attention.arrows import ArrowAttention, Shape
 from cellformer.attention.compiled import run
-from cellformer.attention.cpu_backward import (
-    attention_backward_receivers,
-    attention_backward_senders,
-)
+from cellformer.attention.cpu_backward import attention_backward
 from cellformer.attention.cpu_dense import Squares, dense_backward, dense_forward
 from cellformer.attention.cpu_forward import attention_forward
 from cellformer.attention.cpu_plan import INDICES, Step, indices_of, plan_of, steps_of
 from cellformer.attention.cpu_rows import Dropout, Pairs, Rows, Sizes, TransposedPairs
+from cellformer.attention.cpu_tiles import Tiles, is_balanced, receivers_alone, senders_alone
 from cellformer.complexes import transposed as transposition
 
 MOST_LANES = 8  # 16 were no faster with AVX-512; 8 numbers of float32 fill a register of AVX2
@@ -48,7 +48,8 @@ def fused_attention(
     if not 0 <= dropout <= 1:
         raise ValueError(f"dropout must be between 0 and 1, got {dropout}")
     seed = torch.randint(2**63 - 1, (1,)) if dropout > 0 else None
-    results = _forward(*operands(matrices, arrows, outputs, seed, scale, dropout))
+    given = operands(matrices, arrows, outputs, seed, scale, dropout)
+    results = _directly(*given) if _is_eager(given[0]) else _forward(*given)
     return [result.to(matrices[0].dtype) for result in results[: len(outputs)]]
 
 
@@ -116,20 +117,29 @@ class _Call:
         offsets, senders, weights, *_ = self.pattern(number)
         bias = self.steps[number].bias
         biases = self.matrices[0].new_empty(0) if bias < 0 else self.biases[bias]
-        return Pairs(offsets.numpy(), senders.numpy(), weights.detach().numpy(), _flat(biases))
+        arrays = (offsets.numpy(), senders.numpy(), weights.detach().numpy(), _flat(biases))
+        return Pairs(*arrays, bias >= 0)
 
     def squares(self, number: int) -> tuple[Squares, NDArray[Any]]:
         """Of a dense arrow, and its theta."""
-        arrays = [tensor.detach().numpy() for tensor in self.pattern(number)]
+        pattern = self.pattern(number)[: len(Squares._fields)]
+        arrays = [tensor.detach().numpy() for tensor in pattern]
         return Squares(*arrays), _flat(self.thetas[self.steps[number].theta])
 
     def transposed(self, number: int, num_senders: int) -> TransposedPairs:
         """Of a sparse arrow."""
-        offsets, senders, _, *given = self.pattern(number)[:6]
+        offsets, senders, *_ = self.pattern(number)
+        given = self.pattern(number)[9:]
         if not len(given[0]):
             made = transposition.TransposedPairs.of(num_senders, offsets.long(), senders.long())
             given = [made.offsets, made.receivers, made.pairs]
         return TransposedPairs(*(tensor.numpy() for tensor in given))
+
+    def tiles(self, number: int) -> Tiles | None:
+        """Of a sparse arrow, if it falls into enough parts for all threads."""
+        work, *rest = (tensor.numpy() for tensor in self.pattern(number)[3:9])
+        known = len(work) > 0
+        return Tiles(work, *rest) if known and is_balanced(work, torch.get_num_threads()) else None
 
     def drawn(self, number: int) -> Dropout:
         """Another sequence of random numbers for each arrow."""
@@ -146,8 +156,7 @@ class _Call:
         return pairs * step.heads * (step.head_width + step.value_width)
 
 
-@torch.library.custom_op("cellformer::attention", mutates_args=(), device_types="cpu")
-def _forward(
+def _attention(
     matrices: list[Tensor],
     thetas: list[Tensor],
     biases: list[Tensor],
@@ -178,8 +187,16 @@ def _forward(
             run(dense_forward, size, *inputs, *pattern, sizes, scale, drawn, lanes, *results)
         else:
             pairs = call.pairs(number)
-            run(attention_forward, size, *inputs, pairs, sizes, scale, drawn, lanes, *results)
+            tiles = call.tiles(number) or receivers_alone(pairs.offsets)
+            run(
+                attention_forward, size, *inputs, pairs, tiles, sizes, scale, drawn, lanes, *results
+            )
     return made
+
+
+_forward = torch.library.custom_op(
+    "cellformer::attention", _attention, mutates_args=(), device_types="cpu"
+)
 
 
 @_forward.register_fake
@@ -211,8 +228,7 @@ def _results(matrices: list[Tensor], plan: list[int], shapes: list[int]) -> list
     ]
 
 
-@torch.library.custom_op("cellformer::attention_backward", mutates_args=(), device_types="cpu")
-def _backward(
+def _gradients_of(
     grad_outputs: list[Tensor],
     results: list[Tensor],
     matrices: list[Tensor],
@@ -257,17 +273,28 @@ def _backward(
             continue
         pairs = call.pairs(number)
         senders = len(matrices[step.key])
-        by_pair = np.empty(2 * len(pairs.senders) * step.heads, query.data.dtype)
-        grad_bias = by_pair[:0] if step.bias < 0 else _flat(grad_biases[step.bias])
-        run(
-            attention_backward_receivers, size, query, key, value, pairs, sizes, scale, drawn,
-            lanes, output, log_sum_exp, grad_output, grad_query, grad_bias, by_pair,
-        )  # fmt: skip
-        run(
-            attention_backward_senders, size, query, call.transposed(number, senders), sizes,
-            lanes, grad_output, by_pair, grad_key, grad_value,
-        )  # fmt: skip
+        grad_bias = query.data[:0] if step.bias < 0 else _flat(grad_biases[step.bias])
+        transposed, together = call.transposed(number, senders), call.tiles(number)
+        in_turn = (
+            [receivers_alone(pairs.offsets), senders_alone(transposed.offsets, pairs.offsets)]
+            if together is None
+            else [together]
+        )
+        # Between the two turns, what the receivers leave to their senders must lie somewhere.
+        left = 2 * len(pairs.senders) * step.heads if together is None else 0
+        by_pair = np.empty(left, query.data.dtype)
+        for tiles in in_turn:
+            run(
+                attention_backward, size, query, key, value, pairs, transposed, tiles, sizes, scale,
+                drawn, lanes, output, log_sum_exp, grad_output, grad_query, grad_key, grad_value,
+                grad_bias, by_pair,
+            )  # fmt: skip
     return grads
+
+
+_backward = torch.library.custom_op(
+    "cellformer::attention_backward", _gradients_of, mutates_args=(), device_types="cpu"
+)
 
 
 @_backward.register_fake
@@ -312,13 +339,15 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
     ctx.plan, ctx.scale, ctx.dropout = plan, scale, dropout
 
 
-def _differentiate(ctx: Any, grad_results: list[Tensor]) -> tuple[Any, ...]:
+def _differentiate(
+    ctx: Any, grad_results: Sequence[Tensor], gradients: Callable[..., list[Tensor]] = _backward
+) -> tuple[Any, ...]:
     *saved, seed = ctx.saved_tensors
     ends = list(itertools.accumulate(ctx.lengths, initial=0))
     output, matrices, thetas, biases, indices = (
         list(saved[start:end]) for start, end in itertools.pairwise(ends)
     )
-    grads = _backward(
+    grads = gradients(
         list(grad_results[: ctx.outputs]), output, matrices, thetas, biases, indices, seed,
         ctx.plan, ctx.scale, ctx.dropout,
     )  # fmt: skip
@@ -328,6 +357,47 @@ def _differentiate(ctx: Any, grad_results: list[Tensor]) -> tuple[Any, ...]:
 
 
 _forward.register_autograd(_differentiate, setup_context=_save)
+
+
+class _Direct(torch.autograd.Function):
+    """The operator without PyTorch's dispatch of it, which takes longer than a small batch."""
+
+    @staticmethod
+    def forward(ctx: Any, lengths: list[int], *arguments: Any) -> tuple[Tensor, ...]:
+        given = _grouped(arguments, lengths)
+        output = _attention(*given)
+        _save(ctx, given, output)
+        return tuple(output)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grad_results: Tensor) -> tuple[Any, ...]:
+        matrices, thetas, biases, _, *others = _differentiate(ctx, grad_results, _gradients_of)
+        return (None, *matrices, *thetas, *biases, None, *others)
+
+
+def _grouped(arguments: Sequence[Any], lengths: Sequence[int]) -> tuple[Any, ...]:
+    """The arguments of the operator: matrices, thetas and biases as lists, then the others."""
+    ends = list(itertools.accumulate(lengths, initial=0))
+    lists = [list(arguments[start:end]) for start, end in itertools.pairwise(ends)]
+    return (*lists, *arguments[ends[-1] :])
+
+
+def _directly(
+    matrices: list[Tensor], thetas: list[Tensor], biases: list[Tensor], *others: Any
+) -> tuple[Tensor, ...]:
+    lengths = [len(matrices), len(thetas), len(biases)]
+    results: tuple[Tensor, ...] = _Direct.apply(  # type: ignore[no-untyped-call]
+        lengths, *matrices, *thetas, *biases, *others
+    )
+    return results
+
+
+def _is_eager(matrices: list[Tensor]) -> bool:
+    """Whether nobody traces, counts or fakes what is computed."""
+    plain = all(type(matrix) in (Tensor, torch.nn.Parameter) for matrix in matrices)
+    watched = torch.compiler.is_compiling() or _get_current_dispatch_mode() is not None
+    return plain and not watched
 
 
 def _flat(tensor: Tensor) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from cellformer.attention.arrows import ArrowAttention
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.complexes.neighborhood import Neighborhood
 
-INDICES = 9  # tensors that describe a pattern
+INDICES = 12  # tensors that describe a pattern
 
 
 class Step(NamedTuple):
@@ -64,7 +64,7 @@ def indices_of(pattern: Neighborhood | DenseBlocks, backward: bool) -> list[Tens
     match pattern:
         case DenseBlocks():
             neighborhood = pattern.neighborhood
-            return [
+            given = [
                 pattern.receivers.order,
                 pattern.receivers.offsets,
                 pattern.senders.order,
@@ -77,8 +77,18 @@ def indices_of(pattern: Neighborhood | DenseBlocks, backward: bool) -> list[Tens
             ]
         case Neighborhood():
             given = [pattern.offsets, pattern.senders, pattern.weights]
-            # While compiling, the backward transposes: cached properties cannot be traced.
-            if backward and not torch.compiler.is_compiling():
-                transposed = pattern.transposed
-                given += [transposed.offsets, transposed.receivers, transposed.pairs]
-            return given + [pattern.offsets.new_empty(0)] * (INDICES - len(given))
+            # While compiling, the operator does without: cached properties cannot be traced.
+            if not torch.compiler.is_compiling():
+                components = pattern.components
+                given += [
+                    components.pairs,
+                    components.before,
+                    components.receivers.order,
+                    components.receivers.offsets,
+                    components.senders.order,
+                    components.senders.offsets,
+                ]
+                if backward:
+                    transposed = pattern.transposed
+                    given += [transposed.offsets, transposed.receivers, transposed.pairs]
+    return given + [given[0].new_empty(0)] * (INDICES - len(given))

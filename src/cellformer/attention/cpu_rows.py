@@ -2,8 +2,8 @@
 
 All arrays are flat. Row r of a `Rows` starts at ``r * stride`` and holds (column, head), the head
 varying fastest, so that the innermost loops run over heads, side by side in a vector register,
-and no sum crosses lanes. The number of heads in a register travels as the length of the tuple
-``lanes``, which the compiler knows.
+and no sum crosses lanes. How many heads a register holds is the type of ``zero``, which is that
+many zeros. Arrays come from Python; between compiled functions their addresses travel.
 
 Rows are shared out between threads in runs of like work, and one thread adds up one row, so that
 the result is the same for any number of threads.
@@ -12,10 +12,20 @@ the result is the same for any number of threads.
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from cellformer.attention.lanes import add, load, multiply, multiply_add, splat, store
+from cellformer.attention.compiled import part_of_kernel
+from cellformer.attention.lanes import (
+    add,
+    address,
+    beyond,
+    count,
+    load,
+    multiply,
+    multiply_add,
+    splat,
+    store,
+)
 
 
 class Rows(NamedTuple):
@@ -25,13 +35,21 @@ class Rows(NamedTuple):
     stride: int
 
 
+class Cells(NamedTuple):
+    """The numbers of ``length`` cells, one after the other in an array."""
+
+    numbers: NDArray[Any]
+    length: int
+
+
 class Pairs(NamedTuple):
-    """A neighborhood in CSR form; ``bias`` is (pair, head), or empty where there is none."""
+    """A neighborhood in CSR form; ``bias`` is (pair, head) if ``biased``, and else empty."""
 
     offsets: NDArray[Any]
     senders: NDArray[Any]
     weights: NDArray[Any]
     bias: NDArray[Any]
+    biased: bool
 
 
 class TransposedPairs(NamedTuple):
@@ -58,7 +76,34 @@ class Dropout(NamedTuple):
     factor: float
 
 
-@njit(error_model="numpy")
+@part_of_kernel
+@no_type_check
+def at_rows(rows):
+    """The same by address."""
+    return Rows(address(rows.data), rows.stride)
+
+
+@part_of_kernel
+@no_type_check
+def at_pairs(pairs):
+    """The same by address."""
+    return Pairs(
+        address(pairs.offsets),
+        address(pairs.senders),
+        address(pairs.weights),
+        address(pairs.bias),
+        pairs.biased,
+    )
+
+
+@part_of_kernel
+@no_type_check
+def cells_between(numbers, offsets, place):
+    """Those from one offset to the next."""
+    return Cells(beyond(numbers, offsets[place]), offsets[place + 1] - offsets[place])
+
+
+@part_of_kernel
 @no_type_check
 def run_of_rows(offsets, part, parts):
     """The first row of a part and of the next one; a row's work is its pairs and 1."""
@@ -70,7 +115,7 @@ def run_of_rows(offsets, part, parts):
     )
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
 def _row_at(offsets, work):
     """The first row before which there is at least this much work."""
@@ -84,17 +129,7 @@ def _row_at(offsets, work):
     return low
 
 
-@njit(error_model="numpy")
-@no_type_check
-def most_pairs(offsets, begin, end):
-    """The largest number of pairs of one row."""
-    most = 0
-    for row in range(begin, end):
-        most = max(most, offsets[row + 1] - offsets[row])
-    return most
-
-
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
 def dot(left, i, right, j, width, heads, zero):
     """The scalar product over ``width`` columns, for the heads at i and at j."""
@@ -116,22 +151,22 @@ def dot(left, i, right, j, width, heads, zero):
     return add(add(first, second), add(third, fourth))
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
-def products(left, row, right, cells, factor, target, first, width, heads, zero, lanes):
+def products(left, row, right, cells, factor, target, first, width, heads, zero):
     """Sets, from ``first`` on, the products (cell, head) of a row with the rows of the cells.
 
     Four cells at a time, so that a column of the row is loaded once for all of them.
     """
     stride = right.stride
-    for head in range(0, heads, len(lanes)):
+    for head in range(0, heads, count(zero)):
         start = row * left.stride + head
         to = first + head
         n = 0
-        while n + 3 < len(cells):
+        while n + 3 < cells.length:
             i = start
-            j_0, j_1 = cells[n] * stride + head, cells[n + 1] * stride + head
-            j_2, j_3 = cells[n + 2] * stride + head, cells[n + 3] * stride + head
+            j_0, j_1 = cells.numbers[n] * stride + head, cells.numbers[n + 1] * stride + head
+            j_2, j_3 = cells.numbers[n + 2] * stride + head, cells.numbers[n + 3] * stride + head
             sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
             for _ in range(width):
                 column = load(left.data, i, zero)
@@ -147,33 +182,29 @@ def products(left, row, right, cells, factor, target, first, width, heads, zero,
             store(target, to + 3 * heads, multiply(factor, sum_3))
             to += 4 * heads
             n += 4
-        while n < len(cells):
-            j = cells[n] * stride + head
+        while n < cells.length:
+            j = cells.numbers[n] * stride + head
             product = dot(left.data, start, right.data, j, width, heads, zero)
             store(target, to, multiply(factor, product))
             to += heads
             n += 1
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
-def weighted_sum(target, row, source, cells, weights, first, width, heads, zero, lanes):
+def weighted_sum(target, row, source, cells, weights, first, width, heads, zero):
     """Sets a row to the sum of the cells' rows, each times its weights.
 
     The weights of cell n and head h are at ``first + n * heads + h``.
     """
-    sums_of_rows(
-        target, row, source, cells, weights, first, heads, width, heads, zero, lanes, False
-    )
+    sums_of_rows(target, row, source, cells, weights, first, heads, width, heads, zero, False)
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
-def sums_of_rows(
-    target, row, source, cells, weights, first, stride, width, heads, zero, lanes, onto
-):
+def sums_of_rows(target, row, source, cells, weights, first, stride, width, heads, zero, onto):
     """`weighted_sum` for weights ``stride`` apart, on top of what the row holds if ``onto``."""
-    start, step = row * target.stride, len(lanes)
+    start, step = row * target.stride, count(zero)
     for head in range(0, heads, step):
         column = 0
         while column + 3 < width:  # sums of four columns at a time, in registers
@@ -186,10 +217,10 @@ def sums_of_rows(
                 sum_2 = load(target.data, to + 2 * heads, zero)
                 sum_3 = load(target.data, to + 3 * heads, zero)
             w = first + head
-            for n in range(len(cells)):
+            for n in range(cells.length):
                 weight = load(weights, w, zero)
                 w += stride
-                i = cells[n] * source.stride + at
+                i = cells.numbers[n] * source.stride + at
                 sum_0 = multiply_add(weight, load(source.data, i, zero), sum_0)
                 sum_1 = multiply_add(weight, load(source.data, i + heads, zero), sum_1)
                 sum_2 = multiply_add(weight, load(source.data, i + 2 * heads, zero), sum_2)
@@ -203,27 +234,28 @@ def sums_of_rows(
             at = column * heads + head
             total = load(target.data, start + at, zero) if onto else zero
             w = first + head
-            for n in range(len(cells)):
-                i = cells[n] * source.stride + at
+            for n in range(cells.length):
+                i = cells.numbers[n] * source.stride + at
                 total = multiply_add(load(weights, w, zero), load(source.data, i, zero), total)
                 w += stride
             store(target.data, start + at, total)
             column += 1
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
-def scores(query, receiver, key, pairs, first, last, scale, target, sizes, zero, lanes):
+def scores(query, receiver, key, pairs, scale, target, sizes, zero):
     """Sets the scores (pair, head) of a receiver's pairs, from 0 on."""
-    cells, heads, step = pairs.senders[first:last], sizes.heads, len(lanes)
+    cells = cells_between(pairs.senders, pairs.offsets, receiver)
+    first, heads, step = pairs.offsets[receiver], sizes.heads, count(zero)
     one = splat(1.0, zero)
-    products(query, receiver, key, cells, one, target, 0, sizes.head_width, heads, zero, lanes)
-    for pair in range(first, last):
+    products(query, receiver, key, cells, one, target, 0, sizes.head_width, heads, zero)
+    for pair in range(first, first + cells.length):
         factor = splat(scale * pairs.weights[pair], zero)
         for head in range(0, heads, step):
             at = (pair - first) * heads + head
             product = load(target, at, zero)
-            if len(pairs.bias):
+            if pairs.biased:
                 bias = load(pairs.bias, pair * heads + head, zero)
                 store(target, at, multiply_add(factor, product, bias))
             else:

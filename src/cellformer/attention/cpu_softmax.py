@@ -3,39 +3,40 @@
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 
+from cellformer.attention.compiled import part_of_kernel
 from cellformer.attention.lanes import (
     add,
+    count,
     divide,
     larger,
     load,
-    log,
     multiply,
     splat,
     store,
     subtract,
 )
 from cellformer.attention.lanes_exp import exp
+from cellformer.attention.lanes_log import log
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
-def soften(weights, count, log_sum_exp, to, heads, zero, lanes):
-    """Turns ``count`` scores per head into weights.
+def soften(weights, pairs, log_sum_exp, to, heads, zero):
+    """Turns the scores of so many pairs, (pair, head), into weights.
 
     Stores the logarithm of each denominator from ``to`` on.
     """
     one = splat(1.0, zero)
-    for head in range(0, heads, len(lanes)):
+    for head in range(0, heads, count(zero)):
         top, total = splat(-np.inf, zero), zero
-        for at in range(head, count * heads, heads):
+        for at in range(head, pairs * heads, heads):
             top = larger(load(weights, at, zero), top)
-        for at in range(head, count * heads, heads):
+        for at in range(head, pairs * heads, heads):
             weight = exp(subtract(load(weights, at, zero), top))
             store(weights, at, weight)
             total = add(total, weight)
         store(log_sum_exp, to + head, add(top, log(total)))
         reciprocal = divide(one, total)
-        for at in range(head, count * heads, heads):
+        for at in range(head, pairs * heads, heads):
             store(weights, at, multiply(load(weights, at, zero), reciprocal))

@@ -60,20 +60,67 @@ def broadcast(builder, number, vector):
 
 
 @no_type_check
-def _pointer(context, builder, array_type, array, index, lanes):
-    if array_type.layout != "C" or array_type.ndim != 1:
-        raise errors.TypingError(f"lanes need a flat contiguous array, got {array_type}")
+def _first_element(context, builder, numbers_type, numbers):
+    if isinstance(numbers_type, types.CPointer):
+        return numbers
+    if numbers_type.layout != "C" or numbers_type.ndim != 1:
+        raise errors.TypingError(f"a flat contiguous array is needed, got {numbers_type}")
+    return context.make_array(numbers_type)(context, builder, numbers).data
+
+
+@no_type_check
+def _pointer(context, builder, numbers_type, numbers, index, lanes):
     # Without Numba's wrapping of negative indices, which costs as much as the load.
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), lanes.vector.as_pointer())
+    first = _first_element(context, builder, numbers_type, numbers)
+    return builder.bitcast(builder.gep(first, [index]), lanes.vector.as_pointer())
 
 
 @intrinsic
 @no_type_check
-def zeros(typing, array, lanes):
-    """As many zeros as the tuple ``lanes`` is long, of the type of the array's numbers."""
-    result = Lanes(array.dtype, len(lanes))
-    return result(array, lanes), lambda context, builder, signature, values: result.constant(0.0)
+def address(typing, numbers):
+    """Where a flat contiguous array starts, as a pointer, which can be indexed like the array.
+
+    Passing an array costs much more: it is seven numbers, and references to it are counted.
+    Whoever made the array must `keep` it for as long as the pointer is used.
+    """
+
+    def emit(context, builder, signature, values):
+        return _first_element(context, builder, numbers, values[0])
+
+    return types.CPointer(numbers.dtype)(numbers), emit
+
+
+@intrinsic
+@no_type_check
+def beyond(typing, pointer, count):
+    """The pointer to the element ``count`` places further on."""
+    return pointer(pointer, types.intp), lambda context, builder, signature, values: builder.gep(
+        values[0], [values[1]]
+    )
+
+
+@intrinsic
+@no_type_check
+def keep(typing, array):
+    """Does nothing, but an array is not freed before its last use."""
+    return types.void(array), lambda context, builder, signature, values: context.get_dummy_value()
+
+
+@intrinsic
+@no_type_check
+def zeros(typing, numbers, lanes):
+    """As many zeros as the tuple ``lanes`` is long, of the type of the numbers."""
+    result = Lanes(numbers.dtype, len(lanes))
+    return result(numbers, lanes), lambda context, builder, signature, values: result.constant(0.0)
+
+
+@intrinsic
+@no_type_check
+def count(typing, lanes):
+    """How many numbers there are, side by side."""
+    return types.intp(lanes), lambda context, builder, signature, values: context.get_constant(
+        types.intp, lanes.count
+    )
 
 
 @intrinsic
@@ -88,7 +135,7 @@ def splat(typing, number, like):
 @intrinsic
 @no_type_check
 def load(typing, array, index, like):
-    """The numbers of a flat contiguous array from ``index`` on."""
+    """The numbers of a flat contiguous array, or at a pointer, from ``index`` on."""
 
     def emit(context, builder, signature, values):
         pointer = _pointer(context, builder, array, values[0], values[1], like)
@@ -100,7 +147,7 @@ def load(typing, array, index, like):
 @intrinsic
 @no_type_check
 def store(typing, array, index, numbers):
-    """Sets the numbers of a flat contiguous array from ``index`` on."""
+    """Sets the numbers of a flat contiguous array, or at a pointer, from ``index`` on."""
 
     def emit(context, builder, signature, values):
         pointer = _pointer(context, builder, array, values[0], values[1], numbers)
@@ -153,13 +200,4 @@ def larger(typing, first, second):
     """The larger of two; the second where one of them is not a number."""
     return first(first, first), lambda context, builder, signature, values: builder.select(
         builder.fcmp_ordered(">", *values), *values
-    )
-
-
-@intrinsic
-@no_type_check
-def log(typing, numbers):
-    """The natural logarithm, by the C library."""
-    return numbers(numbers), lambda context, builder, signature, values: call(
-        builder, "log", numbers, *values
     )

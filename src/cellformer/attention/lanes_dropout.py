@@ -8,10 +8,10 @@ from typing import no_type_check
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
+from cellformer.attention.compiled import part_of_kernel
 from cellformer.attention.lanes import INTEGER, broadcast
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -19,7 +19,7 @@ MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
-@njit(error_model="numpy")
+@part_of_kernel
 @no_type_check
 def pair_key(seed, pair):
     """64 random bits for a pair: the splitmix64 generator's after ``pair + 1`` steps.

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float32, Int64
 from torch import Tensor
 
+from cellformer.complexes.components import Components
 from cellformer.complexes.neighborhoods import Matrix
 from cellformer.complexes.transposed import TransposedPairs
 
@@ -39,6 +40,11 @@ class Neighborhood:
     def transposed(self) -> TransposedPairs:
         """The pairs sorted by sender, as the gradients of what senders send read them."""
         return TransposedPairs.of(self.num_senders, self.offsets, self.senders)
+
+    @cached_property
+    def components(self) -> Components:
+        """The groups of receivers and senders between which nothing is sent; on a CPU."""
+        return Components.of(self.num_senders, self.offsets, self.senders)
 
     def binary(self) -> "Neighborhood":
         """The same neighbors, every weight 1."""
