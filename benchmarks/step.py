@@ -70,7 +70,7 @@ def step(module: CellularModule, optimizer: torch.optim.Optimizer, batch: CellBa
     loss = module.training_step(batch, 0)
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
-    torch.nn.utils.clip_grad_norm_(module.parameters(), 5.0)
+    module.configure_gradient_clipping(optimizer, 5.0)
     optimizer.step()
 
 

@@ -10,12 +10,13 @@ from cellformer.attention.cpu_rows import (
     at_pairs,
     at_rows,
     cells_between,
+    fetch,
     run_of_rows,
     scores,
     weighted_sum,
 )
 from cellformer.attention.cpu_softmax import soften
-from cellformer.attention.cpu_tiles import most_pairs
+from cellformer.attention.cpu_tiles import at_tiles, most_pairs
 from cellformer.attention.lanes import address, beyond, count, keep, load, multiply, store, zeros
 from cellformer.attention.lanes_dropout import kept, pair_key
 
@@ -32,11 +33,22 @@ def attention_forward(
     most = most_pairs(address(pairs.offsets), receivers)
     weights = np.empty(most * sizes.heads, query.data.dtype)  # of one receiver
     zero = zeros(query.data, lanes)
-    for n in range(receivers.length):
-        _attend(
-            receivers.numbers[n], at_rows(query), at_rows(key), at_rows(value), at_pairs(pairs),
-            sizes, scale, dropout, zero, at_rows(output), address(log_sum_exp), address(weights),
-        )  # fmt: skip
+    at = at_tiles(tiles)
+    head_width, value_width = sizes.head_width * sizes.heads, sizes.value_width * sizes.heads
+    for tile in range(begin, end):
+        if tile + 1 < end:
+            receivers = cells_between(at.receivers, at.receiver_offsets, tile + 1)
+            senders = cells_between(at.senders, at.sender_offsets, tile + 1)
+            fetch(senders, head_width, (at_rows(key),))
+            fetch(senders, value_width, (at_rows(value),))
+            fetch(receivers, head_width, (at_rows(query),))
+            fetch(receivers, value_width, (at_rows(output),))
+        for place in range(at.receiver_offsets[tile], at.receiver_offsets[tile + 1]):
+            _attend(
+                at.receivers[place], at_rows(query), at_rows(key), at_rows(value), at_pairs(pairs),
+                sizes, scale, dropout, zero, at_rows(output), address(log_sum_exp),
+                address(weights),
+            )  # fmt: skip
     keep(weights)
 
 

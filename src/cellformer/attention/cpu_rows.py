@@ -23,9 +23,13 @@ from cellformer.attention.lanes import (
     load,
     multiply,
     multiply_add,
+    prefetch,
     splat,
     store,
 )
+
+LINE = 16  # numbers of float32 in a line of the cache
+NEAR = 32768  # numbers, of one matrix, that are fetched ahead
 
 
 class Rows(NamedTuple):
@@ -101,6 +105,19 @@ def at_pairs(pairs):
 def cells_between(numbers, offsets, place):
     """Those from one offset to the next."""
     return Cells(beyond(numbers, offsets[place]), offsets[place + 1] - offsets[place])
+
+
+@part_of_kernel
+@no_type_check
+def fetch(cells, width, matrices):
+    """Has the rows of these cells brought near before they are read or written, if not too many."""
+    if cells.length * width > NEAR:
+        return
+    for rows in matrices:
+        for n in range(cells.length):
+            start = cells.numbers[n] * rows.stride
+            for at in range(start, start + width, LINE):
+                prefetch(rows.data, at)
 
 
 @part_of_kernel

@@ -14,6 +14,7 @@ from numba.core import cgutils, errors, types
 from numba.extending import intrinsic, models, register_model
 
 INTEGER = ir.IntType(32)
+BYTES = ir.IntType(8).as_pointer()
 
 
 class Lanes(types.Type):
@@ -155,6 +156,22 @@ def store(typing, array, index, numbers):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, numbers), emit
+
+
+@intrinsic
+@no_type_check
+def prefetch(typing, pointer, index):
+    """Asks for the cache line of an element, without waiting for it."""
+
+    def emit(context, builder, signature, values):
+        place = builder.bitcast(builder.gep(values[0], [values[1]]), BYTES)
+        kind = ir.FunctionType(ir.VoidType(), [BYTES, INTEGER, INTEGER, INTEGER])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        to_read, near, of_data = (ir.Constant(INTEGER, number) for number in (0, 2, 1))
+        builder.call(function, [place, to_read, near, of_data])
+        return context.get_dummy_value()
+
+    return types.void(pointer, types.intp), emit
 
 
 @intrinsic

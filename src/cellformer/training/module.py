@@ -134,6 +134,20 @@ class CellularModule(pl.LightningModule):
         """Values in the user's units, or logits."""
         return self.scaling.unscale(self.model(batch))
 
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clips the norm of all gradients.
+
+        Lightning's own way refuses fused optimizers, for the sake of gradients scaled for float16,
+        which is no precision of ours.
+        """
+        if gradient_clip_val:
+            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val, foreach=True)
+
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """AdamW and the schedule, advanced every step."""
         chosen = self.optimizer
@@ -143,6 +157,7 @@ class CellularModule(pl.LightningModule):
             betas=(0.9, 0.999),
             eps=1e-8,
             weight_decay=chosen.weight_decay,
+            fused=True,  # one pass over all weights, where small ones took longer than their steps
         )
         schedule = LambdaLR(
             adamw, lambda step: warmup_cosine(step, self.total_steps, chosen.warmup)
