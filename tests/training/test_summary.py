@@ -1,4 +1,7 @@
-from cellformer.training.summary import describe
+import numpy as np
+
+from cellformer.data.dataset import Task
+from cellformer.training.summary import class_counts, describe, describe_classes
 
 
 def test_a_score_that_does_not_exist_is_called_undefined():
@@ -13,3 +16,17 @@ def test_a_score_that_does_not_exist_is_called_undefined():
         "last epoch (3): val rocauc undefined, test rocauc 1.0000\n"
         "the same answer for all rows: test rocauc 0.5000"
     )
+
+
+def test_the_rarest_class_of_each_target_is_counted_in_every_part():
+    task = Task("binary", ("toxic", "active"), "rocauc", labels=("no", "yes"))
+    targets = np.array([[0, 1], [1, 1], [0, np.nan], [0, 0]], np.float32)
+    summary = {
+        "classes": {"train": class_counts(task, targets), "test": class_counts(task, targets[:2])}
+    }
+    assert summary["classes"]["train"]["active"] == {"no": 1, "yes": 2}
+    assert describe_classes(summary) == [
+        "toxic is yes: train 1 of 4, test 1 of 2",
+        "active is no: train 1 of 3, test 0 of 2",
+    ]
+    assert describe_classes({"classes": {}}) == []

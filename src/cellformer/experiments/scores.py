@@ -11,6 +11,7 @@ from cellformer.experiments.paper_results import PAPER, PaperScore
 from cellformer.experiments.presets import flatten
 from cellformer.experiments.results import RunResult
 from cellformer.training.metrics import higher_is_better
+from cellformer.training.summary import describe_classes
 
 DECIMALS = 4
 """As in the paper; scores that are written alike share a place."""
@@ -174,6 +175,8 @@ def notes(scored: DatasetScores) -> list[str]:
     if not scored.in_paper:
         told.append(f"{name}: the paper has no values for this data set.")
     told += _of_chance(scored)
+    for run in scored.finished[:1]:
+        told += [f"{name}: {line}." for line in describe_classes(run.summary or {})]
     told += _of_settings(scored)
     hashes = {run.summary["data"]["fingerprint"] for run in scored.finished if run.summary}
     if len(hashes) > 1:

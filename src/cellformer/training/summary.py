@@ -23,6 +23,8 @@ from cellformer.training.standard_errors import standard_error
 from cellformer.training.trained import TrainedRun
 
 Outputs: TypeAlias = Float32[np.ndarray, "row output"]
+MOST_TARGETS = 3
+"""Of more targets the closing lines of a run do not tell the classes."""
 Answer: TypeAlias = Callable[[RaggedComplexes, Int64[np.ndarray, " chosen"]], Outputs]
 
 
@@ -107,6 +109,9 @@ def summary_of(
             for part in outputs["last"]
         },
         "complexes": {part: len(chosen) for part, chosen in materials.split.items()},
+        "classes": {
+            part: class_counts(task, targets) for part, targets in known.items() if task.labels
+        },
         "rows_without_complex": len(materials.failures),
         "molecules_in_several_parts": len(materials.leaks),
         "labeled": dict(
@@ -152,10 +157,37 @@ def constant_outputs(
     return np.tile(np.concatenate(columns).astype(np.float32), (rows, 1))
 
 
+def class_counts(
+    task: Task, targets: Float32[np.ndarray, "row target"]
+) -> dict[str, dict[str, int]]:
+    """How many rows each target has of each class, by its label; unknown ones are not counted."""
+    counts = {}
+    for name, column in zip(task.targets, targets.T, strict=True):
+        known = column[~np.isnan(column)].astype(np.int64)
+        rows = np.bincount(known, minlength=len(task.labels)).tolist()
+        counts[name] = dict(zip(map(str, task.labels), rows, strict=True))
+    return counts
+
+
+def describe_classes(summary: dict[str, Any]) -> list[str]:
+    """Of each target, how many of its values are the rarest class, in every part."""
+    classes = summary.get("classes", {})
+    lines = []
+    for name in classes.get("train", {}):
+        rare = min(classes["train"][name], key=lambda label: int(classes["train"][name][label]))
+        shares = ", ".join(
+            f"{part} {its[name][rare]:,} of {sum(its[name].values()):,}"
+            for part, its in classes.items()
+        )
+        lines.append(f"{name} is {rare}: {shares}")
+    return lines
+
+
 def describe(summary: dict[str, Any]) -> str:
     """The result in a few lines."""
     metric = summary["metric"]
-    lines = []
+    classes = describe_classes(summary)
+    lines = classes if len(classes) <= MOST_TARGETS else []
     for which, when in (
         ("best", f"best validation epoch ({summary['best_epoch']})"),
         ("last", f"last epoch ({summary['epochs']})"),
