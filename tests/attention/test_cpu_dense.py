@@ -8,8 +8,7 @@ from scipy import sparse
 from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.operator import attend, use_attention
 from cellformer.complexes.neighborhood import Neighborhood
-
-PRECISION = {torch.float32: 1e-5, torch.float64: 1e-10}
+from operators import HEADS, PRECISION
 
 
 def layout(seed, receivers, senders, density=0.4):
@@ -47,10 +46,13 @@ def assert_close(got, expected, relative):
     st.integers(0, 999),
     st.lists(st.tuples(st.integers(0, 6), st.integers(0, 7)), min_size=1, max_size=4),
     st.integers(0, 5),
-    st.sampled_from([1, 2, 3, 4, 6, 8, 16]),
+    st.integers(0, 6),
     st.booleans(),
 )
-def test_values_and_gradients_equal_the_reference(tokens, dtype, seed, sizes, width, heads, shared):
+def test_values_and_gradients_equal_the_reference(
+    tokens, dtype, seed, sizes, width, choice, shared
+):
+    heads = HEADS[dtype][choice]
     pattern = layout(seed, *zip(*sizes, strict=True))
     inputs = tokens(seed, pattern.num_receivers, pattern.num_senders, width, heads, dtype)
     theta = torch.linspace(-1, 1, 1 if shared else heads, dtype=dtype).requires_grad_()
@@ -63,7 +65,7 @@ def test_values_and_gradients_equal_the_reference(tokens, dtype, seed, sizes, wi
     assert_close(got, expected, PRECISION[dtype])
 
 
-@pytest.mark.parametrize("heads", [3, 16])
+@pytest.mark.parametrize("heads", [6, 16])
 def test_a_complex_too_large_for_the_cache_is_done_in_blocks_of_receivers(tokens, heads):
     pattern = layout(1, [700, 3], [640, 2], density=0.02)
     assert 640 * 700 * heads > 2**15

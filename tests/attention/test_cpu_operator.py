@@ -12,7 +12,7 @@ from cellformer.attention.dense_blocks import DenseBlocks
 from cellformer.attention.operator import attend, attend_arrows, use_attention
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.complexes.neighborhood import Neighborhood
-from operators import PRECISION, assert_close, bias_for, results
+from operators import HEADS, PRECISION, assert_close, bias_for, results
 
 
 @pytest.fixture
@@ -30,12 +30,13 @@ def threads():
     st.integers(0, 9),
     st.floats(0, 1),
     st.integers(0, 5),
-    st.sampled_from([1, 2, 3, 4, 6, 8, 16]),
+    st.integers(0, 6),
     st.sampled_from(["none", "one", "per head"]),
 )
 def test_values_and_gradients_equal_the_reference(
-    tokens, random_neighborhood, dtype, seed, receivers, senders, density, head_width, heads, kind
+    tokens, random_neighborhood, dtype, seed, receivers, senders, density, head_width, choice, kind
 ):
+    heads = HEADS[dtype][choice]
     inputs = tokens(seed, receivers, senders, head_width, heads, dtype)
     neighborhood = random_neighborhood(seed, receivers, senders, density)
     bias = bias_for(neighborhood, {"none": 0, "one": 1, "per head": heads}[kind], dtype)
@@ -87,7 +88,7 @@ def test_gradients_under_dropout_pass_gradcheck_with_the_seed_held(tokens, rando
         torch.manual_seed(3)
         return attend(q, k, v, neighborhood, scale=0.5, dropout=0.4)
 
-    inputs = tokens(0, 6, 5, heads=4)
+    inputs = tokens(0, 6, 5, heads=6)
     assert not torch.equal(dropped(*inputs), attend(*inputs, neighborhood))
     assert torch.autograd.gradcheck(dropped, inputs)
 
@@ -165,7 +166,7 @@ def test_dropout_drops_its_share_of_weights_and_scales_the_others(tokens, random
 
 
 def test_dropout_follows_the_seed_of_torch(tokens, random_neighborhood):
-    inputs, neighborhood = tokens(0, 50, 50, heads=4), random_neighborhood(0, 50, 50)
+    inputs, neighborhood = tokens(0, 50, 50, heads=6), random_neighborhood(0, 50, 50)
     run = partial(results, attend, inputs, neighborhood, dropout=0.3)
     for first, second, other in zip(run(seed=1), run(seed=1), run(seed=2), strict=True):
         assert torch.equal(first, second)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import _get_current_dispatch_mode
@@ -19,14 +18,12 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 from cellformer.attention.arrows import ArrowAttention, Shape
 from cellformer.attention.compiled import run
 from cellformer.attention.cpu_backward import attention_backward
-from cellformer.attention.cpu_dense import Squares, dense_backward, dense_forward
+from cellformer.attention.cpu_call import Call, flat, lanes_of, rows_of, with_adjacent_columns
+from cellformer.attention.cpu_dense import dense_backward, dense_forward
 from cellformer.attention.cpu_forward import attention_forward
-from cellformer.attention.cpu_plan import INDICES, Step, indices_of, plan_of, steps_of
-from cellformer.attention.cpu_rows import Dropout, Pairs, Rows, Sizes, TransposedPairs
-from cellformer.attention.cpu_tiles import Tiles, is_balanced, receivers_alone, senders_alone
-from cellformer.complexes import transposed as transposition
-
-MOST_LANES = 8  # 16 were no faster with AVX-512; 8 numbers of float32 fill a register of AVX2
+from cellformer.attention.cpu_plan import indices_of, plan_of, steps_of
+from cellformer.attention.cpu_rows import Sizes
+from cellformer.attention.cpu_tiles import receivers_alone, senders_alone
 
 
 def fused_attention(
@@ -80,82 +77,6 @@ def operands(
     )
 
 
-class _Call:
-    """The arguments of the operator, arrow by arrow, as the kernels read them."""
-
-    def __init__(
-        self,
-        matrices: list[Tensor],
-        thetas: list[Tensor],
-        biases: list[Tensor],
-        indices: list[Tensor],
-        seed: Tensor | None,
-        plan: list[int],
-        scale: float,
-        dropout: float,
-    ):
-        self.steps = steps_of(plan)
-        self.matrices = [_with_adjacent_columns(matrix) for matrix in matrices]
-        self.thetas, self.biases, self.indices = thetas, biases, indices
-        self.seed = None if seed is None else int(seed)
-        self.scale, self.dropout = scale, dropout
-
-    def inputs(self, step: Step) -> tuple[Rows, Rows, Rows]:
-        """Query, key and value."""
-        return (
-            _rows(self.matrices[step.query], step.query_start),
-            _rows(self.matrices[step.key], step.key_start),
-            _rows(self.matrices[step.value], step.value_start),
-        )
-
-    def pattern(self, number: int) -> list[Tensor]:
-        """The index tensors of an arrow."""
-        return self.indices[number * INDICES : (number + 1) * INDICES]
-
-    def pairs(self, number: int) -> Pairs:
-        """Of a sparse arrow."""
-        offsets, senders, weights, *_ = self.pattern(number)
-        bias = self.steps[number].bias
-        biases = self.matrices[0].new_empty(0) if bias < 0 else self.biases[bias]
-        arrays = (offsets.numpy(), senders.numpy(), weights.detach().numpy(), _flat(biases))
-        return Pairs(*arrays, bias >= 0)
-
-    def squares(self, number: int) -> tuple[Squares, NDArray[Any]]:
-        """Of a dense arrow, and its theta."""
-        pattern = self.pattern(number)[: len(Squares._fields)]
-        arrays = [tensor.detach().numpy() for tensor in pattern]
-        return Squares(*arrays), _flat(self.thetas[self.steps[number].theta])
-
-    def transposed(self, number: int, num_senders: int) -> TransposedPairs:
-        """Of a sparse arrow."""
-        offsets, senders, *_ = self.pattern(number)
-        given = self.pattern(number)[9:]
-        if not len(given[0]):
-            made = transposition.TransposedPairs.of(num_senders, offsets.long(), senders.long())
-            given = [made.offsets, made.receivers, made.pairs]
-        return TransposedPairs(*(tensor.numpy() for tensor in given))
-
-    def tiles(self, number: int) -> Tiles | None:
-        """Of a sparse arrow, if it falls into enough parts for all threads."""
-        work, *rest = (tensor.numpy() for tensor in self.pattern(number)[3:9])
-        known = len(work) > 0
-        return Tiles(work, *rest) if known and is_balanced(work, torch.get_num_threads()) else None
-
-    def drawn(self, number: int) -> Dropout:
-        """Another sequence of random numbers for each arrow."""
-        if self.seed is None:
-            return Dropout(0, np.uint32(0), 1.0)
-        factor = 1 / (1 - self.dropout) if self.dropout < 1 else 0.0
-        threshold = np.uint32(min(round(self.dropout * 2**32), 2**32 - 1))
-        return Dropout((self.seed + number) % 2**63, threshold, factor)
-
-    def size(self, number: int) -> int:
-        """About how many numbers are read."""
-        step, indices = self.steps[number], self.pattern(number)
-        pairs = int(indices[5][-1]) if step.dense else len(indices[1])
-        return pairs * step.heads * (step.head_width + step.value_width)
-
-
 def _attention(
     matrices: list[Tensor],
     thetas: list[Tensor],
@@ -168,17 +89,17 @@ def _attention(
     dropout: float,
 ) -> list[Tensor]:
     """The outputs, and for each arrow the logarithm of each softmax's denominator."""
-    call = _Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
+    call = Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
     made = _results(matrices, plan, shapes)
     outputs = made[: len(shapes) // 2]
     for number, step in enumerate(call.steps):
         if not step.heads:
             continue
-        lanes = _lanes(step.heads)
+        lanes = lanes_of(step.heads)
         sizes = Sizes(step.head_width, step.value_width, step.heads)
         results = (
-            _rows(outputs[step.output], step.output_start),
-            _flat(made[len(outputs) + number]),
+            rows_of(outputs[step.output], step.output_start),
+            flat(made[len(outputs) + number]),
         )
         drawn = call.drawn(number)
         size, inputs = call.size(number), call.inputs(step)
@@ -241,24 +162,24 @@ def _gradients_of(
     dropout: float,
 ) -> list[Tensor]:
     """The gradients of matrices, thetas and biases."""
-    call = _Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
+    call = Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
     grads = _gradients(matrices, thetas, biases, plan)
     grad_matrices = grads[: len(matrices)]
     grad_thetas = grads[len(matrices) : len(matrices) + len(thetas)]
     grad_biases = grads[len(matrices) + len(thetas) :]
-    grad_outputs = [_with_adjacent_columns(grad) for grad in grad_outputs]
+    grad_outputs = [with_adjacent_columns(grad) for grad in grad_outputs]
     for number, step in enumerate(call.steps):
         if not step.heads:
             continue
-        lanes = _lanes(step.heads)
+        lanes = lanes_of(step.heads)
         sizes = Sizes(step.head_width, step.value_width, step.heads)
         query, key, value = call.inputs(step)
-        output = _rows(results[step.output], step.output_start)
-        log_sum_exp = _flat(results[len(grad_outputs) + number])
-        grad_output = _rows(grad_outputs[step.output], step.output_start)
-        grad_query = _rows(grad_matrices[step.query], step.query_start)
-        grad_key = _rows(grad_matrices[step.key], step.key_start)
-        grad_value = _rows(grad_matrices[step.value], step.value_start)
+        output = rows_of(results[step.output], step.output_start)
+        log_sum_exp = flat(results[len(grad_outputs) + number])
+        grad_output = rows_of(grad_outputs[step.output], step.output_start)
+        grad_query = rows_of(grad_matrices[step.query], step.query_start)
+        grad_key = rows_of(grad_matrices[step.key], step.key_start)
+        grad_value = rows_of(grad_matrices[step.value], step.value_start)
         size, drawn = call.size(number), call.drawn(number)
         if step.dense:
             squares, theta = call.squares(number)
@@ -273,7 +194,7 @@ def _gradients_of(
             continue
         pairs = call.pairs(number)
         senders = len(matrices[step.key])
-        grad_bias = query.data[:0] if step.bias < 0 else _flat(grad_biases[step.bias])
+        grad_bias = query.data[:0] if step.bias < 0 else flat(grad_biases[step.bias])
         transposed, together = call.transposed(number, senders), call.tiles(number)
         in_turn = (
             [receivers_alone(pairs.offsets), senders_alone(transposed.offsets, pairs.offsets)]
@@ -398,32 +319,3 @@ def _is_eager(matrices: list[Tensor]) -> bool:
     plain = all(type(matrix) in (Tensor, torch.nn.Parameter) for matrix in matrices)
     watched = torch.compiler.is_compiling() or _get_current_dispatch_mode() is not None
     return plain and not watched
-
-
-def _flat(tensor: Tensor) -> NDArray[Any]:
-    """The numbers of a tensor, without a copy where it is contiguous."""
-    # Not flatten(): of a broadcast tensor it makes a view that is not contiguous.
-    array: NDArray[Any] = tensor.detach().contiguous().view(-1).numpy()
-    return array
-
-
-def _with_adjacent_columns(matrix: Tensor) -> Tensor:
-    """The matrix, copied only if the numbers of a row are apart or its rows overlap."""
-    apart = matrix.shape[1] > 1 and matrix.stride(1) != 1
-    return matrix.contiguous() if apart or matrix.stride(0) < matrix.shape[1] else matrix
-
-
-def _rows(matrix: Tensor, start: int) -> Rows:
-    """The columns from ``start`` on, without a copy."""
-    count, columns = matrix.shape
-    if not count or not columns:
-        return Rows(_flat(matrix.new_empty(0)), columns)
-    stride = matrix.stride(0) if count > 1 else columns
-    end = (count - 1) * stride + columns - start
-    offset = matrix.storage_offset() + start
-    return Rows(matrix.detach().as_strided((end,), (1,), offset).numpy(), stride)
-
-
-def _lanes(heads: int) -> tuple[int, ...]:
-    """As long as the largest power of 2 that divides the number of heads, up to `MOST_LANES`."""
-    return (0,) * min(heads & -heads, MOST_LANES)
