@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cellformer.attention import compiled
-from cellformer.attention.compiled import SMALL, kernel, run
+from cellformer.attention.compiled import SMALL, Work, kernel, run
 
 
 def add_parts(part, parts, total):
@@ -30,7 +30,7 @@ def test_every_part_is_done_once_on_any_number_of_threads(threads, count):
     add = kernel(add_parts)
     for _ in range(20):
         total = np.zeros(64, np.int64)
-        run(add, SMALL + 1, total)
+        run([Work(add, SMALL + 1, (total,))])
         parts = np.count_nonzero(total)
         assert (total[:parts] == parts).all()
         assert parts == (count * compiled.PARTS_PER_THREAD if count > 1 else 1)
@@ -39,15 +39,26 @@ def test_every_part_is_done_once_on_any_number_of_threads(threads, count):
 def test_little_work_is_done_in_one_part(threads):
     threads(2)
     total = np.zeros(8, np.int64)
-    run(kernel(add_parts), SMALL, total)
+    run([Work(kernel(add_parts), SMALL, (total,))])
     assert total.tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_works_share_the_parts_by_their_sizes_and_each_has_one(threads):
+    threads(2)
+    add, totals = kernel(add_parts), [np.zeros(64, np.int64) for _ in range(3)]
+    sizes = (6 * SMALL, 2 * SMALL, 0)
+    run([Work(add, size, (total,)) for size, total in zip(sizes, totals, strict=True)])
+    assert [np.count_nonzero(total) for total in totals] == [6, 2, 1]
+    run([])
 
 
 def test_several_python_threads_may_run_kernels_at_once(threads):
     threads(2)
     add = kernel(add_parts)
     totals = [np.zeros(64, np.int64) for _ in range(8)]
-    workers = [threading.Thread(target=run, args=(add, SMALL + 1, total)) for total in totals]
+    workers = [
+        threading.Thread(target=run, args=([Work(add, SMALL + 1, (total,))],)) for total in totals
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -62,7 +73,7 @@ def test_compiling_is_told_in_the_log_once_and_for_all_processes(tmp_path, caplo
     for _ in range(2):  # as two processes would
         quick = kernel(runpy.run_path(str(source))["fresh"])
         for _ in range(3):
-            run(quick, 0, np.zeros(8, np.int64))
+            run([Work(quick, 0, (np.zeros(8, np.int64),))])
     (message,) = [record.getMessage() for record in caplog.records]
     assert message.startswith("compiled fresh for this machine in ")
     assert str(tmp_path) in message
@@ -78,5 +89,5 @@ def test_without_a_folder_for_the_cache_it_is_compiled_without(monkeypatch):
 
     monkeypatch.setattr(numba, "njit", nowhere)
     total = np.zeros(8, np.int64)
-    run(kernel(add_parts), 0, total)
+    run([Work(kernel(add_parts), 0, (total,))])
     assert total[0] == 1

@@ -1,10 +1,11 @@
 """Compiling functions for the machine at hand, once, and running them in parts."""
 
 import logging
+import math
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numba
 import torch
@@ -35,31 +36,45 @@ def part_of_kernel(function: Callable[..., Any]) -> Any:
     return numba.njit(error_model="numpy")(function)
 
 
-def run(compiled: Any, size: int, *arguments: object) -> None:
-    """Does all parts of a kernel's work, on as many threads as PyTorch uses.
+class Work(NamedTuple):
+    """A kernel, about how many numbers it reads and writes, and what it gets after the part."""
 
-    Work of a ``size`` of few numbers is done by one. Logs how long compiling took, if it had to.
+    compiled: Any
+    size: int
+    arguments: tuple[object, ...]
+
+
+def run(works: Sequence[Work]) -> None:
+    """Does all parts of all works, in any order, on as many threads as PyTorch uses.
+
+    If all together are few numbers, one thread does them. Logs how long compiling took, if it had
+    to be done.
     """
+    size = sum(work.size for work in works)
     threads = torch.get_num_threads() if size > SMALL else 1
-    parts = threads * PARTS_PER_THREAD if threads > 1 else 1
-    _compile(compiled, parts, arguments)
-    waiting = deque(range(parts))
+    waiting: deque[tuple[Work, int, int]] = deque()
+    for work in works:
+        share = threads * PARTS_PER_THREAD * work.size / max(size, 1)
+        parts = max(1, math.ceil(share)) if threads > 1 else 1
+        _compile(work, parts)
+        waiting.extend((work, part, parts) for part in range(parts))
 
-    def work() -> None:
+    def share_in() -> None:
         while waiting:
             try:
-                part = waiting.popleft()
+                work, part, parts = waiting.popleft()
             except IndexError:  # another thread was faster
                 return
-            compiled(part, parts, *arguments)
+            work.compiled(part, parts, *work.arguments)
 
-    on_threads(work, threads)
+    on_threads(share_in, threads)
 
 
-def _compile(compiled: Any, parts: int, arguments: tuple[object, ...]) -> None:
+def _compile(work: Work, parts: int) -> None:
     """Does an empty part, so that compiling happens here, in the calling thread."""
+    compiled = work.compiled
     misses, start = sum(compiled.stats.cache_misses.values()), time.perf_counter()
-    compiled(parts, parts, *arguments)
+    compiled(parts, parts, *work.arguments)
     if sum(compiled.stats.cache_misses.values()) == misses:
         return
     where = compiled.stats.cache_path

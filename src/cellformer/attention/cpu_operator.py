@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from cellformer.attention.arrows import ArrowAttention, Shape
-from cellformer.attention.compiled import run
+from cellformer.attention.compiled import Work, run
 from cellformer.attention.cpu_backward import attention_backward
 from cellformer.attention.cpu_call import Call, flat, lanes_of, rows_of, with_adjacent_columns
 from cellformer.attention.cpu_dense import dense_backward, dense_forward
@@ -92,6 +92,7 @@ def _attention(
     call = Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
     made = _results(matrices, plan, shapes)
     outputs = made[: len(shapes) // 2]
+    works = []
     for number, step in enumerate(call.steps):
         if not step.heads:
             continue
@@ -103,15 +104,15 @@ def _attention(
         )
         drawn = call.drawn(number)
         size, inputs = call.size(number), call.inputs(step)
+        common = (sizes, scale, drawn, lanes, *results)
         if step.dense:
-            pattern = call.squares(number)
-            run(dense_forward, size, *inputs, *pattern, sizes, scale, drawn, lanes, *results)
+            arguments = (*inputs, *call.squares(number), *common)
+            works.append(Work(dense_forward, size, arguments))
         else:
             pairs = call.pairs(number)
             tiles = call.tiles(number) or receivers_alone(pairs.offsets)
-            run(
-                attention_forward, size, *inputs, pairs, tiles, sizes, scale, drawn, lanes, *results
-            )
+            works.append(Work(attention_forward, size, (*inputs, pairs, tiles, *common)))
+    run(works)
     return made
 
 
@@ -168,6 +169,7 @@ def _gradients_of(
     grad_thetas = grads[len(matrices) : len(matrices) + len(thetas)]
     grad_biases = grads[len(matrices) + len(thetas) :]
     grad_outputs = [with_adjacent_columns(grad) for grad in grad_outputs]
+    works, afterwards, by_complex = [], [], {}
     for number, step in enumerate(call.steps):
         if not step.heads:
             continue
@@ -177,39 +179,36 @@ def _gradients_of(
         output = rows_of(results[step.output], step.output_start)
         log_sum_exp = flat(results[len(grad_outputs) + number])
         grad_output = rows_of(grad_outputs[step.output], step.output_start)
-        grad_query = rows_of(grad_matrices[step.query], step.query_start)
-        grad_key = rows_of(grad_matrices[step.key], step.key_start)
-        grad_value = rows_of(grad_matrices[step.value], step.value_start)
+        gradients = (
+            rows_of(grad_matrices[step.query], step.query_start),
+            rows_of(grad_matrices[step.key], step.key_start),
+            rows_of(grad_matrices[step.value], step.value_start),
+        )
         size, drawn = call.size(number), call.drawn(number)
+        common = (sizes, scale, drawn, lanes, output, log_sum_exp, grad_output, *gradients)
         if step.dense:
             squares, theta = call.squares(number)
-            by_complex = np.empty((len(squares.work) - 1) * step.heads, query.data.dtype)
-            run(
-                dense_backward, size, query, key, value, squares, theta, sizes, scale, drawn, lanes,
-                output, log_sum_exp, grad_output, grad_query, grad_key, grad_value, by_complex,
-            )  # fmt: skip
-            grad_thetas[step.theta].copy_(
-                torch.from_numpy(by_complex.reshape(-1, step.heads).sum(0))
-            )
+            grad_theta = np.empty((len(squares.work) - 1, step.heads), query.data.dtype)
+            by_complex[step.theta] = grad_theta
+            arguments = (query, key, value, squares, theta, *common, grad_theta.reshape(-1))
+            works.append(Work(dense_backward, size, arguments))
             continue
         pairs = call.pairs(number)
-        senders = len(matrices[step.key])
-        grad_bias = query.data[:0] if step.bias < 0 else flat(grad_biases[step.bias])
-        transposed, together = call.transposed(number, senders), call.tiles(number)
-        in_turn = (
-            [receivers_alone(pairs.offsets), senders_alone(transposed.offsets, pairs.offsets)]
-            if together is None
-            else [together]
-        )
-        # Between the two turns, what the receivers leave to their senders must lie somewhere.
-        left = 2 * len(pairs.senders) * step.heads if together is None else 0
+        transposed, tiles = call.transposed(number, len(matrices[step.key])), call.tiles(number)
+        # Between two turns, what the receivers leave to their senders must lie somewhere.
+        left = 2 * len(pairs.senders) * step.heads if tiles is None else 0
         by_pair = np.empty(left, query.data.dtype)
-        for tiles in in_turn:
-            run(
-                attention_backward, size, query, key, value, pairs, transposed, tiles, sizes, scale,
-                drawn, lanes, output, log_sum_exp, grad_output, grad_query, grad_key, grad_value,
-                grad_bias, by_pair,
-            )  # fmt: skip
+        grad_bias = query.data[:0] if step.bias < 0 else flat(grad_biases[step.bias])
+        inputs, rest = (query, key, value, pairs, transposed), (*common, grad_bias, by_pair)
+        first = receivers_alone(pairs.offsets) if tiles is None else tiles
+        works.append(Work(attention_backward, size, (*inputs, first, *rest)))
+        if tiles is None:
+            then = senders_alone(transposed.offsets, pairs.offsets)
+            afterwards.append(Work(attention_backward, size, (*inputs, then, *rest)))
+    run(works)
+    run(afterwards)
+    for theta_number, grad_theta in by_complex.items():
+        grad_thetas[theta_number].copy_(torch.from_numpy(grad_theta.sum(0)))
     return grads
 
 
