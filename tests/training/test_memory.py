@@ -1,9 +1,11 @@
+import os
 import subprocess
 import sys
 
 import pytest
 
-from cellformer.training.memory import keep_freed_memory
+from cellformer.training import memory
+from cellformer.training.memory import ask_for_large_pages, keep_freed_memory
 
 FAULTS = """
 import resource, sys
@@ -41,3 +43,35 @@ def page_faults(how):
 )
 def test_memory_that_was_freed_is_used_again_without_asking_the_system():
     assert page_faults("keep") < 1000 < page_faults("let go")
+
+
+@pytest.mark.parametrize(
+    ("system", "before", "after"),
+    [
+        ("always [madvise] never", None, "1"),
+        ("always [madvise] never", "0", "0"),
+        ("always madvise [never]", None, None),
+        (None, None, None),
+    ],
+)
+def test_large_pages_are_asked_for_where_there_are_any(
+    tmp_path, monkeypatch, system, before, after
+):
+    monkeypatch.setattr(memory, "LARGE_PAGES", tmp_path / "enabled")
+    if system is not None:
+        memory.LARGE_PAGES.write_text(system)
+    monkeypatch.setenv("THP_MEM_ALLOC_ENABLE", before or "")
+    if before is None:
+        monkeypatch.delenv("THP_MEM_ALLOC_ENABLE")
+    ask_for_large_pages()
+    assert os.environ.get("THP_MEM_ALLOC_ENABLE") == after
+
+
+def test_the_command_asks_before_pytorch_looks():
+    code = (
+        "import sys, os; from cellformer.cli.main import main\n"
+        "try: main(['info', '--help'])\n"
+        "except SystemExit: pass\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -27,6 +27,7 @@ from cellformer.cli import (
     tune,
 )
 from cellformer.cli.parsing import USAGE_ERROR, Parser
+from cellformer.training.memory import ask_for_large_pages
 
 COMMANDS = {
     "fetch": fetch,
@@ -73,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     logging.getLogger("lightning").setLevel(logging.WARNING)
+    ask_for_large_pages()  # before anything imports PyTorch
     parser = build_parser(given)
     try:
         parsed = parser.instantiate(parser.parse_args(given))
