@@ -16,7 +16,7 @@ from cellformer.attention.cpu_rows import (
     at_rows,
     cells_between,
     dot,
-    fetch,
+    fetch_piece,
     products,
     run_of_rows,
     scores,
@@ -86,16 +86,14 @@ def attention_backward(
     if alone:
         room = most_between(tiles.work, begin, end)
         by_pair = np.empty(2 * room * heads, query.data.dtype)
-    head_width, value_width = sizes.head_width * heads, sizes.value_width * heads
     for tile in range(begin, end):
         base = tiles.work[tile] if alone else 0
         if tile + 1 < end:
-            receivers = cells_between(at.receivers, at.receiver_offsets, tile + 1)
-            senders = cells_between(at.senders, at.sender_offsets, tile + 1)
-            fetch(senders, head_width, (at_rows(key), at_rows(grad_key)))
-            fetch(senders, value_width, (at_rows(value), at_rows(grad_value)))
-            fetch(receivers, head_width, (at_rows(query), at_rows(grad_query)))
-            fetch(receivers, value_width, (at_rows(output), at_rows(grad_output)))
+            fetch_piece(
+                at, tile + 1, sizes, (at_rows(key), at_rows(grad_key)),
+                (at_rows(value), at_rows(grad_value)), (at_rows(query), at_rows(grad_query)),
+                (at_rows(output), at_rows(grad_output)),
+            )  # fmt: skip
         for place in range(at.receiver_offsets[tile], at.receiver_offsets[tile + 1]):
             receiver = at.receivers[place]
             _receiver(

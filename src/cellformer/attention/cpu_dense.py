@@ -16,7 +16,7 @@ from cellformer.attention.cpu_rows import (
     at_rows,
     cells_between,
     dot,
-    fetch,
+    fetch_piece,
     products,
     run_of_rows,
     sums_of_rows,
@@ -123,15 +123,12 @@ def dense_forward(
     most = most_between(squares.sender_offsets, begin, end)
     weights = np.empty(most * sizes.heads, query.data.dtype)
     at = _at_squares(squares)
-    head_width, value_width = sizes.head_width * sizes.heads, sizes.value_width * sizes.heads
     for number in range(begin, end):
         if number + 1 < end:
-            receivers = cells_between(at.receivers, at.receiver_offsets, number + 1)
-            senders = cells_between(at.senders, at.sender_offsets, number + 1)
-            fetch(senders, head_width, (at_rows(key),))
-            fetch(senders, value_width, (at_rows(value),))
-            fetch(receivers, head_width, (at_rows(query),))
-            fetch(receivers, value_width, (at_rows(output),))
+            fetch_piece(
+                at, number + 1, sizes, (at_rows(key),), (at_rows(value),), (at_rows(query),),
+                (at_rows(output),),
+            )  # fmt: skip
         _attend(
             number, at_rows(query), at_rows(key), at_rows(value), at,
             address(theta), sizes, scale, dropout, zeros(query.data, lanes), at_rows(output),
@@ -192,15 +189,13 @@ def dense_backward(
     slopes, shares = np.empty(room, query.data.dtype), np.empty(room, query.data.dtype)
     grad_theta[begin * sizes.heads : end * sizes.heads] = 0
     at = _at_squares(squares)
-    head_width, value_width = sizes.head_width * sizes.heads, sizes.value_width * sizes.heads
     for number in range(begin, end):
         if number + 1 < end:
-            receivers = cells_between(at.receivers, at.receiver_offsets, number + 1)
-            senders = cells_between(at.senders, at.sender_offsets, number + 1)
-            fetch(senders, head_width, (at_rows(key), at_rows(grad_key)))
-            fetch(senders, value_width, (at_rows(value), at_rows(grad_value)))
-            fetch(receivers, head_width, (at_rows(query), at_rows(grad_query)))
-            fetch(receivers, value_width, (at_rows(output), at_rows(grad_output)))
+            fetch_piece(
+                at, number + 1, sizes, (at_rows(key), at_rows(grad_key)),
+                (at_rows(value), at_rows(grad_value)), (at_rows(query), at_rows(grad_query)),
+                (at_rows(output), at_rows(grad_output)),
+            )  # fmt: skip
         _differentiate(
             number, room, at_rows(query), at_rows(key), at_rows(value), at,
             address(theta), sizes, scale, dropout, zeros(query.data, lanes), at_rows(output),

@@ -10,7 +10,7 @@ from cellformer.attention.cpu_rows import (
     at_pairs,
     at_rows,
     cells_between,
-    fetch,
+    fetch_piece,
     run_of_rows,
     scores,
     weighted_sum,
@@ -34,15 +34,12 @@ def attention_forward(
     weights = np.empty(most * sizes.heads, query.data.dtype)  # of one receiver
     zero = zeros(query.data, lanes)
     at = at_tiles(tiles)
-    head_width, value_width = sizes.head_width * sizes.heads, sizes.value_width * sizes.heads
     for tile in range(begin, end):
         if tile + 1 < end:
-            receivers = cells_between(at.receivers, at.receiver_offsets, tile + 1)
-            senders = cells_between(at.senders, at.sender_offsets, tile + 1)
-            fetch(senders, head_width, (at_rows(key),))
-            fetch(senders, value_width, (at_rows(value),))
-            fetch(receivers, head_width, (at_rows(query),))
-            fetch(receivers, value_width, (at_rows(output),))
+            fetch_piece(
+                at, tile + 1, sizes, (at_rows(key),), (at_rows(value),), (at_rows(query),),
+                (at_rows(output),),
+            )  # fmt: skip
         for place in range(at.receiver_offsets[tile], at.receiver_offsets[tile + 1]):
             _attend(
                 at.receivers[place], at_rows(query), at_rows(key), at_rows(value), at_pairs(pairs),

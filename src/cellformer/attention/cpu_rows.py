@@ -122,6 +122,18 @@ def fetch(cells, width, matrices):
 
 @part_of_kernel
 @no_type_check
+def fetch_piece(pieces, number, sizes, keys, values, queries, outputs):
+    """Has all rows of a tile or a complex brought near, of the matrices of each kind."""
+    senders = cells_between(pieces.senders, pieces.sender_offsets, number)
+    receivers = cells_between(pieces.receivers, pieces.receiver_offsets, number)
+    fetch(senders, sizes.head_width * sizes.heads, keys)
+    fetch(senders, sizes.value_width * sizes.heads, values)
+    fetch(receivers, sizes.head_width * sizes.heads, queries)
+    fetch(receivers, sizes.value_width * sizes.heads, outputs)
+
+
+@part_of_kernel
+@no_type_check
 def run_of_rows(offsets, part, parts):
     """The first row of a part and of the next one; a row's work is its pairs and 1."""
     rows = len(offsets) - 1

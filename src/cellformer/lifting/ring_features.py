@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Int64
+from scipy import sparse
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.features import Features
@@ -36,23 +37,24 @@ class RingFeatures:
         if cells.dim < 2:
             return cells
         shapes = (graph.vertex_features.discrete.shape[1], graph.edge_features.discrete.shape[1])
-        columns = _shapes(cells) + (_chemistry(cells) if shapes == (9, 3) else ())
+        edges_of = abs(cells.boundary(2)).astype(np.int64).T.tocsr()  # (ring, edge)
+        columns = _shapes(edges_of)
+        if shapes == (9, 3):
+            columns += _chemistry(cells, edges_of)
         limits = np.array(RING_CATEGORIES[: len(columns)]) - 1
         table = np.minimum(np.stack(columns, axis=1).astype(np.int64), limits)
         rings = Features(table, np.zeros((len(table), 0), np.float32))
         return replace(cells, features=(*cells.features[:2], rings, *cells.features[3:]))
 
 
-def _shapes(cells: CellComplex) -> tuple[np.ndarray, ...]:
-    edges_of = abs(cells.boundary(2)).astype(np.int64).T.tocsr()  # (ring, edge)
+def _shapes(edges_of: sparse.csr_array) -> tuple[np.ndarray, ...]:
     shared = (edges_of @ edges_of.T).tolil()
     shared.setdiag(0)
     neighbors = np.asarray((shared.tocsr() > 0).sum(axis=1)).ravel()
     return np.asarray(edges_of.sum(axis=1)).ravel(), neighbors
 
 
-def _chemistry(cells: CellComplex) -> tuple[np.ndarray, ...]:
-    edges_of = abs(cells.boundary(2)).astype(np.int64).T.tocsr()  # (ring, bond)
+def _chemistry(cells: CellComplex, edges_of: sparse.csr_array) -> tuple[np.ndarray, ...]:
     atoms_of = containment(cells, 0, 2).T.astype(np.int64).tocsr()  # (ring, atom)
     bonds = cells.features[1].discrete
     size = np.asarray(edges_of.sum(axis=1)).ravel()
