@@ -1,81 +1,53 @@
 """The arguments of the CPU's operator, arrow by arrow, as its kernels read them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from cellformer.attention.cpu_dense import Squares
-from cellformer.attention.cpu_plan import INDICES, Step, steps_of
-from cellformer.attention.cpu_rows import Dropout, Pairs, Rows, TransposedPairs
-from cellformer.attention.cpu_tiles import Tiles, is_balanced
-from cellformer.complexes import transposed as transposition
+from cellformer.attention.cpu_pattern import PatternArrays
+from cellformer.attention.cpu_plan import Step
+from cellformer.attention.cpu_rows import Dropout, Pairs, Rows
 
 MOST_LANES = 8  # 16 were no faster with AVX-512; 8 numbers of float32 fill a register of AVX2
 
 
 class Call:
-    """One call of the operator."""
+    """One call of the operator; ``patterns`` belong to the steps."""
 
     def __init__(
         self,
         matrices: list[Tensor],
         thetas: list[Tensor],
         biases: list[Tensor],
-        indices: list[Tensor],
+        patterns: Sequence[PatternArrays],
         seed: Tensor | None,
-        plan: list[int],
+        steps: Sequence[Step],
         scale: float,
         dropout: float,
     ):
-        self.steps = steps_of(plan)
-        self.matrices = [with_adjacent_columns(matrix) for matrix in matrices]
-        self.thetas, self.biases, self.indices = thetas, biases, indices
+        self.steps, self.patterns = steps, patterns
+        self.matrices = [rows_of(with_adjacent_columns(matrix)) for matrix in matrices]
+        self.thetas = [flat(theta) for theta in thetas]
+        self.biases = [flat(bias) for bias in biases]
         self.seed = None if seed is None else int(seed)
         self.scale, self.dropout = scale, dropout
 
     def inputs(self, step: Step) -> tuple[Rows, Rows, Rows]:
         """Query, key and value."""
         return (
-            rows_of(self.matrices[step.query], step.query_start),
-            rows_of(self.matrices[step.key], step.key_start),
-            rows_of(self.matrices[step.value], step.value_start),
+            columns_of(self.matrices[step.query], step.query_start),
+            columns_of(self.matrices[step.key], step.key_start),
+            columns_of(self.matrices[step.value], step.value_start),
         )
-
-    def pattern(self, number: int) -> list[Tensor]:
-        """The index tensors of an arrow."""
-        return self.indices[number * INDICES : (number + 1) * INDICES]
 
     def pairs(self, number: int) -> Pairs:
         """Of a sparse arrow."""
-        offsets, senders, weights, *_ = self.pattern(number)
         bias = self.steps[number].bias
-        biases = self.matrices[0].new_empty(0) if bias < 0 else self.biases[bias]
-        arrays = (offsets.numpy(), senders.numpy(), weights.detach().numpy(), flat(biases))
-        return Pairs(*arrays, bias >= 0)
-
-    def squares(self, number: int) -> tuple[Squares, NDArray[Any]]:
-        """Of a dense arrow, and its theta."""
-        pattern = self.pattern(number)[: len(Squares._fields)]
-        arrays = [tensor.detach().numpy() for tensor in pattern]
-        return Squares(*arrays), flat(self.thetas[self.steps[number].theta])
-
-    def transposed(self, number: int, num_senders: int) -> TransposedPairs:
-        """Of a sparse arrow."""
-        offsets, senders, *_ = self.pattern(number)
-        given = self.pattern(number)[9:]
-        if not len(given[0]):
-            made = transposition.TransposedPairs.of(num_senders, offsets.long(), senders.long())
-            given = [made.offsets, made.receivers, made.pairs]
-        return TransposedPairs(*(tensor.numpy() for tensor in given))
-
-    def tiles(self, number: int) -> Tiles | None:
-        """Of a sparse arrow, if it falls into enough parts for all threads."""
-        work, *rest = (tensor.numpy() for tensor in self.pattern(number)[3:9])
-        known = len(work) > 0
-        return Tiles(work, *rest) if known and is_balanced(work, torch.get_num_threads()) else None
+        biases = self.matrices[0].data[:0] if bias < 0 else self.biases[bias]
+        return Pairs(*self.patterns[number].csr, biases, bias >= 0)
 
     def drawn(self, number: int) -> Dropout:
         """Another sequence of random numbers for each arrow."""
@@ -87,9 +59,8 @@ class Call:
 
     def size(self, number: int) -> int:
         """About how many numbers are read."""
-        step, indices = self.steps[number], self.pattern(number)
-        pairs = int(indices[5][-1]) if step.dense else len(indices[1])
-        return pairs * step.heads * (step.head_width + step.value_width)
+        step, pattern = self.steps[number], self.patterns[number]
+        return pattern.num_pairs * step.heads * (step.head_width + step.value_width)
 
 
 def flat(tensor: Tensor) -> NDArray[Any]:
@@ -105,15 +76,19 @@ def with_adjacent_columns(matrix: Tensor) -> Tensor:
     return matrix.contiguous() if apart or matrix.stride(0) < matrix.shape[1] else matrix
 
 
-def rows_of(matrix: Tensor, start: int) -> Rows:
-    """The columns from ``start`` on, without a copy."""
+def rows_of(matrix: Tensor) -> Rows:
+    """The rows of a matrix with adjacent columns, without a copy."""
     count, columns = matrix.shape
     if not count or not columns:
         return Rows(flat(matrix.new_empty(0)), columns)
     stride = matrix.stride(0) if count > 1 else columns
-    end = (count - 1) * stride + columns - start
-    offset = matrix.storage_offset() + start
-    return Rows(matrix.detach().as_strided((end,), (1,), offset).numpy(), stride)
+    numbers = matrix.detach().as_strided(((count - 1) * stride + columns,), (1,))
+    return Rows(numbers.numpy(), stride)
+
+
+def columns_of(rows: Rows, start: int) -> Rows:
+    """The columns from ``start`` on, without a copy."""
+    return Rows(rows.data[start:], rows.stride)
 
 
 def lanes_of(heads: int) -> tuple[int, ...]:

@@ -6,24 +6,23 @@ products. Not differentiable twice.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from cellformer.attention.arrows import ArrowAttention, Shape
-from cellformer.attention.compiled import Work, run
-from cellformer.attention.cpu_backward import attention_backward
-from cellformer.attention.cpu_call import Call, flat, lanes_of, rows_of, with_adjacent_columns
-from cellformer.attention.cpu_dense import dense_backward, dense_forward
-from cellformer.attention.cpu_forward import attention_forward
+from cellformer.attention.cpu_passes import (
+    backward_pass,
+    empty_gradients,
+    empty_results,
+    forward_pass,
+)
+from cellformer.attention.cpu_pattern import arrays_of, patterns_of
 from cellformer.attention.cpu_plan import indices_of, plan_of, steps_of
-from cellformer.attention.cpu_rows import Sizes
-from cellformer.attention.cpu_tiles import receivers_alone, senders_alone
 
 
 def fused_attention(
@@ -45,8 +44,10 @@ def fused_attention(
     if not 0 <= dropout <= 1:
         raise ValueError(f"dropout must be between 0 and 1, got {dropout}")
     seed = torch.randint(2**63 - 1, (1,)) if dropout > 0 else None
-    given = operands(matrices, arrows, outputs, seed, scale, dropout)
-    results = _directly(*given) if _is_eager(given[0]) else _forward(*given)
+    if _is_eager(matrices):
+        results = _directly(matrices, arrows, outputs, seed, scale, dropout)
+    else:
+        results = _forward(*operands(matrices, arrows, outputs, seed, scale, dropout))
     return [result.to(matrices[0].dtype) for result in results[: len(outputs)]]
 
 
@@ -59,22 +60,37 @@ def operands(
     dropout: float,
 ) -> tuple[Any, ...]:
     """The arguments of the operator ``cellformer::attention``: tensors and numbers alone."""
-    precise = torch.promote_types(matrices[0].dtype, torch.float32)
-    thetas = [a.theta.to(precise).expand(a.heads) for a in arrows if a.theta is not None]
-    biases = [a.bias.to(precise).expand(-1, a.heads) for a in arrows if a.bias is not None]
-    learned = [*matrices, *thetas, *biases]
-    backward = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in learned)
+    precise, thetas, biases = _numbers(matrices, arrows)
+    backward = _is_learned(precise, thetas, biases)
     return (
-        [matrix.to(precise) for matrix in matrices],
+        precise,
         thetas,
         biases,
         [tensor for arrow in arrows for tensor in indices_of(arrow.pattern, backward)],
         seed,
         [number for step in plan_of(arrows) for number in step],
-        [number for shape in outputs for number in (shape.rows, shape.columns)],
+        [number for shape in outputs for number in shape],
         scale,
         dropout,
     )
+
+
+def _numbers(
+    matrices: Sequence[Tensor], arrows: Sequence[ArrowAttention]
+) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    """Matrices, thetas and biases in the precision of the softmax, for each head."""
+    precise = torch.promote_types(matrices[0].dtype, torch.float32)
+    return (
+        [matrix.to(precise) for matrix in matrices],
+        [a.theta.to(precise).expand(a.heads) for a in arrows if a.theta is not None],
+        [a.bias.to(precise).expand(-1, a.heads) for a in arrows if a.bias is not None],
+    )
+
+
+def _is_learned(*groups: Sequence[Tensor]) -> bool:
+    """Whether a backward may follow."""
+    tensors = itertools.chain(*groups)
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def _attention(
@@ -88,32 +104,9 @@ def _attention(
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    """The outputs, and for each arrow the logarithm of each softmax's denominator."""
-    call = Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
-    made = _results(matrices, plan, shapes)
-    outputs = made[: len(shapes) // 2]
-    works = []
-    for number, step in enumerate(call.steps):
-        if not step.heads:
-            continue
-        lanes = lanes_of(step.heads)
-        sizes = Sizes(step.head_width, step.value_width, step.heads)
-        results = (
-            rows_of(outputs[step.output], step.output_start),
-            flat(made[len(outputs) + number]),
-        )
-        drawn = call.drawn(number)
-        size, inputs = call.size(number), call.inputs(step)
-        common = (sizes, scale, drawn, lanes, *results)
-        if step.dense:
-            arguments = (*inputs, *call.squares(number), *common)
-            works.append(Work(dense_forward, size, arguments))
-        else:
-            pairs = call.pairs(number)
-            tiles = call.tiles(number) or receivers_alone(pairs.offsets)
-            works.append(Work(attention_forward, size, (*inputs, pairs, tiles, *common)))
-    run(works)
-    return made
+    steps = steps_of(plan)
+    patterns = patterns_of(indices, steps, matrices)
+    return forward_pass(matrices, thetas, biases, patterns, seed, steps, shapes, scale, dropout)
 
 
 _forward = torch.library.custom_op(
@@ -133,24 +126,10 @@ def _(
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    return _results(matrices, plan, shapes)
+    return empty_results(matrices, steps_of(plan), shapes)
 
 
-def _results(matrices: list[Tensor], plan: list[int], shapes: list[int]) -> list[Tensor]:
-    """Empty outputs, zero where not all columns will be filled, and room for the logarithms."""
-    steps = steps_of(plan)
-    outputs = []
-    for number, (rows, columns) in enumerate(zip(shapes[::2], shapes[1::2], strict=True)):
-        filled = sum(s.value_width * s.heads for s in steps if s.output == number)
-        make = matrices[0].new_empty if filled == columns else matrices[0].new_zeros
-        outputs.append(make(rows, columns))
-    # Not len(), which would fix a size that torch.compile leaves open.
-    return outputs + [
-        matrices[s.query].new_empty(matrices[s.query].shape[0], s.heads) for s in steps
-    ]
-
-
-def _gradients_of(
+def _attention_gradients(
     grad_outputs: list[Tensor],
     results: list[Tensor],
     matrices: list[Tensor],
@@ -162,58 +141,15 @@ def _gradients_of(
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    """The gradients of matrices, thetas and biases."""
-    call = Call(matrices, thetas, biases, indices, seed, plan, scale, dropout)
-    grads = _gradients(matrices, thetas, biases, plan)
-    grad_matrices = grads[: len(matrices)]
-    grad_thetas = grads[len(matrices) : len(matrices) + len(thetas)]
-    grad_biases = grads[len(matrices) + len(thetas) :]
-    grad_outputs = [with_adjacent_columns(grad) for grad in grad_outputs]
-    works, afterwards, by_complex = [], [], {}
-    for number, step in enumerate(call.steps):
-        if not step.heads:
-            continue
-        lanes = lanes_of(step.heads)
-        sizes = Sizes(step.head_width, step.value_width, step.heads)
-        query, key, value = call.inputs(step)
-        output = rows_of(results[step.output], step.output_start)
-        log_sum_exp = flat(results[len(grad_outputs) + number])
-        grad_output = rows_of(grad_outputs[step.output], step.output_start)
-        gradients = (
-            rows_of(grad_matrices[step.query], step.query_start),
-            rows_of(grad_matrices[step.key], step.key_start),
-            rows_of(grad_matrices[step.value], step.value_start),
-        )
-        size, drawn = call.size(number), call.drawn(number)
-        common = (sizes, scale, drawn, lanes, output, log_sum_exp, grad_output, *gradients)
-        if step.dense:
-            squares, theta = call.squares(number)
-            grad_theta = np.empty((len(squares.work) - 1, step.heads), query.data.dtype)
-            by_complex[step.theta] = grad_theta
-            arguments = (query, key, value, squares, theta, *common, grad_theta.reshape(-1))
-            works.append(Work(dense_backward, size, arguments))
-            continue
-        pairs = call.pairs(number)
-        transposed, tiles = call.transposed(number, len(matrices[step.key])), call.tiles(number)
-        # Between two turns, what the receivers leave to their senders must lie somewhere.
-        left = 2 * len(pairs.senders) * step.heads if tiles is None else 0
-        by_pair = np.empty(left, query.data.dtype)
-        grad_bias = query.data[:0] if step.bias < 0 else flat(grad_biases[step.bias])
-        inputs, rest = (query, key, value, pairs, transposed), (*common, grad_bias, by_pair)
-        first = receivers_alone(pairs.offsets) if tiles is None else tiles
-        works.append(Work(attention_backward, size, (*inputs, first, *rest)))
-        if tiles is None:
-            then = senders_alone(transposed.offsets, pairs.offsets)
-            afterwards.append(Work(attention_backward, size, (*inputs, then, *rest)))
-    run(works)
-    run(afterwards)
-    for theta_number, grad_theta in by_complex.items():
-        grad_thetas[theta_number].copy_(torch.from_numpy(grad_theta.sum(0)))
-    return grads
+    steps = steps_of(plan)
+    patterns = patterns_of(indices, steps, matrices)
+    return backward_pass(
+        grad_outputs, results, matrices, thetas, biases, patterns, seed, steps, scale, dropout
+    )
 
 
 _backward = torch.library.custom_op(
-    "cellformer::attention_backward", _gradients_of, mutates_args=(), device_types="cpu"
+    "cellformer::attention_backward", _attention_gradients, mutates_args=(), device_types="cpu"
 )
 
 
@@ -230,24 +166,7 @@ def _(
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    return _gradients(matrices, thetas, biases, plan)
-
-
-def _gradients(
-    matrices: list[Tensor], thetas: list[Tensor], biases: list[Tensor], plan: list[int]
-) -> list[Tensor]:
-    """Empty gradients, zero where not all columns were read."""
-    steps = steps_of(plan)
-    read = [0] * len(matrices)
-    for step in steps:
-        read[step.query] += step.head_width * step.heads
-        read[step.key] += step.head_width * step.heads
-        read[step.value] += step.value_width * step.heads
-    grads = [
-        (matrix.new_empty if columns == matrix.shape[1] else matrix.new_zeros)(matrix.shape)
-        for matrix, columns in zip(matrices, read, strict=True)
-    ]
-    return grads + [tensor.new_empty(tensor.shape) for tensor in (*thetas, *biases)]
+    return empty_gradients(matrices, thetas, biases, steps_of(plan))
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
@@ -259,61 +178,73 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
     ctx.plan, ctx.scale, ctx.dropout = plan, scale, dropout
 
 
-def _differentiate(
-    ctx: Any, grad_results: Sequence[Tensor], gradients: Callable[..., list[Tensor]] = _backward
-) -> tuple[Any, ...]:
+def _differentiate(ctx: Any, grad_results: Sequence[Tensor]) -> tuple[Any, ...]:
     *saved, seed = ctx.saved_tensors
-    ends = list(itertools.accumulate(ctx.lengths, initial=0))
-    output, matrices, thetas, biases, indices = (
-        list(saved[start:end]) for start, end in itertools.pairwise(ends)
-    )
-    grads = gradients(
+    output, matrices, thetas, biases, indices = _grouped(saved, ctx.lengths)
+    grads = _backward(
         list(grad_results[: ctx.outputs]), output, matrices, thetas, biases, indices, seed,
         ctx.plan, ctx.scale, ctx.dropout,
     )  # fmt: skip
-    first, second = len(matrices), len(matrices) + len(thetas)
-    no_grads = [None] * len(indices)
-    return grads[:first], grads[first:second], grads[second:], no_grads, *(None,) * 5
+    matrices, thetas, biases = _grouped(grads, ctx.lengths[1:4])
+    return matrices, thetas, biases, [None] * len(indices), *(None,) * 5
 
 
 _forward.register_autograd(_differentiate, setup_context=_save)
 
 
 class _Direct(torch.autograd.Function):
-    """The operator without PyTorch's dispatch of it, which takes longer than a small batch."""
+    """The operator without PyTorch's dispatch of it, which takes longer than a small batch.
+
+    Patterns are not taken apart into tensors, so that every layer finds the same arrays.
+    """
 
     @staticmethod
-    def forward(ctx: Any, lengths: list[int], *arguments: Any) -> tuple[Tensor, ...]:
-        given = _grouped(arguments, lengths)
-        output = _attention(*given)
-        _save(ctx, given, output)
-        return tuple(output)
+    def forward(
+        ctx: Any, lengths: list[int], others: tuple[Any, ...], *learned: Tensor
+    ) -> tuple[Tensor, ...]:
+        patterns, seed, steps, shapes, scale, dropout = others
+        matrices, thetas, biases = _grouped(learned, lengths)
+        results = forward_pass(matrices, thetas, biases, *others)
+        ctx.save_for_backward(*results, *learned)
+        ctx.lengths, ctx.outputs = [len(results), *lengths], len(shapes) // 2
+        ctx.mark_non_differentiable(*results[ctx.outputs :])
+        ctx.others = (patterns, seed, steps, scale, dropout)
+        return tuple(results)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_results: Tensor) -> tuple[Any, ...]:
-        matrices, thetas, biases, _, *others = _differentiate(ctx, grad_results, _gradients_of)
-        return (None, *matrices, *thetas, *biases, None, *others)
+        results, matrices, thetas, biases = _grouped(ctx.saved_tensors, ctx.lengths)
+        received = list(grad_results[: ctx.outputs])
+        grads = backward_pass(received, results, matrices, thetas, biases, *ctx.others)
+        return None, None, *grads
 
 
-def _grouped(arguments: Sequence[Any], lengths: Sequence[int]) -> tuple[Any, ...]:
-    """The arguments of the operator: matrices, thetas and biases as lists, then the others."""
-    ends = list(itertools.accumulate(lengths, initial=0))
-    lists = [list(arguments[start:end]) for start, end in itertools.pairwise(ends)]
-    return (*lists, *arguments[ends[-1] :])
+def _grouped(tensors: Sequence[Tensor], lengths: Sequence[int]) -> Iterator[list[Tensor]]:
+    """Lists of these lengths, one after the other."""
+    rest = iter(tensors)
+    return (list(itertools.islice(rest, length)) for length in lengths)
 
 
 def _directly(
-    matrices: list[Tensor], thetas: list[Tensor], biases: list[Tensor], *others: Any
+    matrices: Sequence[Tensor],
+    arrows: Sequence[ArrowAttention],
+    outputs: Sequence[Shape],
+    seed: Tensor | None,
+    scale: float,
+    dropout: float,
 ) -> tuple[Tensor, ...]:
-    lengths = [len(matrices), len(thetas), len(biases)]
+    learned = _numbers(matrices, arrows)
+    patterns = [arrays_of(arrow.pattern, _is_learned(*learned)) for arrow in arrows]
+    shapes = [number for shape in outputs for number in shape]
+    others = (patterns, seed, plan_of(arrows), shapes, scale, dropout)
     results: tuple[Tensor, ...] = _Direct.apply(  # type: ignore[no-untyped-call]
-        lengths, *matrices, *thetas, *biases, *others
+        [len(group) for group in learned], others, *itertools.chain(*learned)
     )
     return results
 
 
-def _is_eager(matrices: list[Tensor]) -> bool:
+def _is_eager(matrices: Sequence[Tensor]) -> bool:
     """Whether nobody traces, counts or fakes what is computed."""
     plain = all(type(matrix) in (Tensor, torch.nn.Parameter) for matrix in matrices)
     watched = torch.compiler.is_compiling() or _get_current_dispatch_mode() is not None

@@ -1,5 +1,6 @@
 """How the rows of sparse attention are cut into pieces of work for the kernels on a CPU."""
 
+import math
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
@@ -27,10 +28,10 @@ class Tiles(NamedTuple):
     sender_offsets: NDArray[Any]
 
 
-def is_balanced(work: NDArray[Any], threads: int) -> bool:
-    """Whether the tiles keep so many threads busy: none has more than half a thread's share."""
+def most_threads(work: NDArray[Any]) -> float:
+    """How many threads the tiles keep busy: none has more than half a thread's share."""
     most = np.diff(work).max(initial=0)
-    return threads == 1 or bool(most * 2 * threads <= work[-1])
+    return float(work[-1] / (2 * most)) if most else math.inf
 
 
 def receivers_alone(offsets: NDArray[Any]) -> Tiles:
