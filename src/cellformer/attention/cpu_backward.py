@@ -15,13 +15,11 @@ from cellformer.attention.cpu_rows import (
     at_pairs,
     at_rows,
     cells_between,
-    dot,
-    fetch_piece,
-    products,
+    fetch_share,
     run_of_rows,
     scores,
-    weighted_sum,
 )
+from cellformer.attention.cpu_sums import dot, products, weighted_sum
 from cellformer.attention.cpu_tiles import at_tiles, most_between, most_pairs
 from cellformer.attention.lanes import (
     address,
@@ -88,13 +86,14 @@ def attention_backward(
         by_pair = np.empty(2 * room * heads, query.data.dtype)
     for tile in range(begin, end):
         base = tiles.work[tile] if alone else 0
-        if tile + 1 < end:
-            fetch_piece(
-                at, tile + 1, sizes, (at_rows(key), at_rows(grad_key)),
-                (at_rows(value), at_rows(grad_value)), (at_rows(query), at_rows(grad_query)),
-                (at_rows(output), at_rows(grad_output)),
-            )  # fmt: skip
-        for place in range(at.receiver_offsets[tile], at.receiver_offsets[tile + 1]):
+        first, last = at.receiver_offsets[tile], at.receiver_offsets[tile + 1]
+        for place in range(first, last):
+            if tile + 1 < end:
+                fetch_share(
+                    at, tile + 1, place - first, last - first, sizes,
+                    (at_rows(key), at_rows(grad_key)), (at_rows(value), at_rows(grad_value)),
+                    (at_rows(query), at_rows(grad_query)), (at_rows(output), at_rows(grad_output)),
+                )  # fmt: skip
             receiver = at.receivers[place]
             _receiver(
                 receiver, at.before[receiver] - base, at_rows(query), at_rows(key), at_rows(value),

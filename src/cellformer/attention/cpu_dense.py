@@ -15,14 +15,11 @@ from cellformer.attention.cpu_rows import (
     Cells,
     at_rows,
     cells_between,
-    dot,
-    fetch_piece,
-    products,
+    fetch_share,
     run_of_rows,
-    sums_of_rows,
-    weighted_sum,
 )
 from cellformer.attention.cpu_softmax import soften
+from cellformer.attention.cpu_sums import dot, products, sums_of_rows, weighted_sum
 from cellformer.attention.cpu_tiles import most_between
 from cellformer.attention.lanes import (
     add,
@@ -124,13 +121,8 @@ def dense_forward(
     weights = np.empty(most * sizes.heads, query.data.dtype)
     at = _at_squares(squares)
     for number in range(begin, end):
-        if number + 1 < end:
-            fetch_piece(
-                at, number + 1, sizes, (at_rows(key),), (at_rows(value),), (at_rows(query),),
-                (at_rows(output),),
-            )  # fmt: skip
         _attend(
-            number, at_rows(query), at_rows(key), at_rows(value), at,
+            number, end, at_rows(query), at_rows(key), at_rows(value), at,
             address(theta), sizes, scale, dropout, zeros(query.data, lanes), at_rows(output),
             address(log_sum_exp), address(weights),
         )  # fmt: skip
@@ -140,14 +132,19 @@ def dense_forward(
 @part_of_kernel
 @no_type_check
 def _attend(
-    number, query, key, value, squares, theta, sizes, scale, dropout, zero, output, log_sum_exp,
-    weights,
+    number, end, query, key, value, squares, theta, sizes, scale, dropout, zero, output,
+    log_sum_exp, weights,
 ):  # fmt: skip
     """One complex, forward."""
     heads, step = sizes.heads, count(zero)
     senders = cells_between(squares.senders, squares.sender_offsets, number)
     receivers = cells_between(squares.receivers, squares.receiver_offsets, number)
     for n in range(receivers.length):
+        if number + 1 < end:
+            fetch_share(
+                squares, number + 1, n, receivers.length, sizes, (key,), (value,), (query,),
+                (output,),
+            )  # fmt: skip
         receiver = receivers.numbers[n]
         _scores(query, key, receiver, senders, squares, theta, scale, weights, 0, sizes, zero)
         soften(weights, senders.length, log_sum_exp, receiver * heads, heads, zero)
@@ -190,14 +187,8 @@ def dense_backward(
     grad_theta[begin * sizes.heads : end * sizes.heads] = 0
     at = _at_squares(squares)
     for number in range(begin, end):
-        if number + 1 < end:
-            fetch_piece(
-                at, number + 1, sizes, (at_rows(key), at_rows(grad_key)),
-                (at_rows(value), at_rows(grad_value)), (at_rows(query), at_rows(grad_query)),
-                (at_rows(output), at_rows(grad_output)),
-            )  # fmt: skip
         _differentiate(
-            number, room, at_rows(query), at_rows(key), at_rows(value), at,
+            number, end, room, at_rows(query), at_rows(key), at_rows(value), at,
             address(theta), sizes, scale, dropout, zeros(query.data, lanes), at_rows(output),
             address(log_sum_exp), at_rows(grad_output), at_rows(grad_query), at_rows(grad_key),
             at_rows(grad_value), address(grad_theta), address(slopes), address(shares),
@@ -209,7 +200,7 @@ def dense_backward(
 @part_of_kernel
 @no_type_check
 def _differentiate(
-    number, room, query, key, value, squares, theta, sizes, scale, dropout, zero, output,
+    number, end, room, query, key, value, squares, theta, sizes, scale, dropout, zero, output,
     log_sum_exp, grad_output, grad_query, grad_key, grad_value, grad_theta, slopes, shares,
 ):  # fmt: skip
     """One complex, backward."""
@@ -222,6 +213,11 @@ def _differentiate(
     for start in range(0, max(receivers.length, 1), at_once):
         block = Cells(beyond(receivers.numbers, start), min(at_once, receivers.length - start))
         for place in range(block.length):
+            if number + 1 < end:
+                fetch_share(
+                    squares, number + 1, start + place, receivers.length, sizes, (key, grad_key),
+                    (value, grad_value), (query, grad_query), (output, grad_output),
+                )  # fmt: skip
             receiver = block.numbers[place]
             _slopes(
                 query, key, value, receiver, senders, squares, theta, sizes, scale, dropout, zero,
@@ -282,5 +278,7 @@ def _slopes(
             slope = multiply(weight, load(slopes, at + head, zero))
             store(grad_theta, to + head, add(slope, load(grad_theta, to + head, zero)))
     for head in range(0, heads, step):
-        for at in range(first + head, first + head + senders.length * heads, heads):
+        at = first + head
+        for _ in range(senders.length):
             store(slopes, at, multiply(factor, load(slopes, at, zero)))
+            at += heads

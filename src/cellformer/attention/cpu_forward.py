@@ -10,12 +10,12 @@ from cellformer.attention.cpu_rows import (
     at_pairs,
     at_rows,
     cells_between,
-    fetch_piece,
+    fetch_share,
     run_of_rows,
     scores,
-    weighted_sum,
 )
 from cellformer.attention.cpu_softmax import soften
+from cellformer.attention.cpu_sums import weighted_sum
 from cellformer.attention.cpu_tiles import at_tiles, most_pairs
 from cellformer.attention.lanes import address, beyond, count, keep, load, multiply, store, zeros
 from cellformer.attention.lanes_dropout import kept, pair_key
@@ -35,12 +35,13 @@ def attention_forward(
     zero = zeros(query.data, lanes)
     at = at_tiles(tiles)
     for tile in range(begin, end):
-        if tile + 1 < end:
-            fetch_piece(
-                at, tile + 1, sizes, (at_rows(key),), (at_rows(value),), (at_rows(query),),
-                (at_rows(output),),
-            )  # fmt: skip
-        for place in range(at.receiver_offsets[tile], at.receiver_offsets[tile + 1]):
+        first, last = at.receiver_offsets[tile], at.receiver_offsets[tile + 1]
+        for place in range(first, last):
+            if tile + 1 < end:
+                fetch_share(
+                    at, tile + 1, place - first, last - first, sizes, (at_rows(key),),
+                    (at_rows(value),), (at_rows(query),), (at_rows(output),),
+                )  # fmt: skip
             _attend(
                 at.receivers[place], at_rows(query), at_rows(key), at_rows(value), at_pairs(pairs),
                 sizes, scale, dropout, zero, at_rows(output), address(log_sum_exp),

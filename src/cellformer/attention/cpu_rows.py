@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellformer.attention.compiled import part_of_kernel
+from cellformer.attention.cpu_sums import products
 from cellformer.attention.lanes import (
-    add,
     address,
     beyond,
     count,
@@ -109,12 +109,17 @@ def cells_between(numbers, offsets, place):
 
 @part_of_kernel
 @no_type_check
-def fetch(cells, width, matrices):
-    """Has the rows of these cells brought near before they are read or written, if not too many."""
+def fetch(cells, share, shares, width, matrices):
+    """Has the row of a cell brought near, with the last share all that are left.
+
+    One at a time between the work on others: the memory would not keep up with all at once. Not
+    if all of them together are too many.
+    """
     if cells.length * width > NEAR:
         return
-    for rows in matrices:
-        for n in range(cells.length):
+    end = share + 1 if share + 1 < shares else cells.length
+    for n in range(share, min(end, cells.length)):
+        for rows in matrices:
             start = cells.numbers[n] * rows.stride
             for at in range(start, start + width, LINE):
                 prefetch(rows.data, at)
@@ -122,14 +127,14 @@ def fetch(cells, width, matrices):
 
 @part_of_kernel
 @no_type_check
-def fetch_piece(pieces, number, sizes, keys, values, queries, outputs):
-    """Has all rows of a tile or a complex brought near, of the matrices of each kind."""
+def fetch_share(pieces, number, share, shares, sizes, keys, values, queries, outputs):
+    """Has a share of the rows of a tile or a complex brought near, of the matrices of each kind."""
     senders = cells_between(pieces.senders, pieces.sender_offsets, number)
     receivers = cells_between(pieces.receivers, pieces.receiver_offsets, number)
-    fetch(senders, sizes.head_width * sizes.heads, keys)
-    fetch(senders, sizes.value_width * sizes.heads, values)
-    fetch(receivers, sizes.head_width * sizes.heads, queries)
-    fetch(receivers, sizes.value_width * sizes.heads, outputs)
+    fetch(senders, share, shares, sizes.head_width * sizes.heads, keys)
+    fetch(senders, share, shares, sizes.value_width * sizes.heads, values)
+    fetch(receivers, share, shares, sizes.head_width * sizes.heads, queries)
+    fetch(receivers, share, shares, sizes.value_width * sizes.heads, outputs)
 
 
 @part_of_kernel
@@ -156,119 +161,6 @@ def _row_at(offsets, work):
         else:
             high = middle
     return low
-
-
-@part_of_kernel
-@no_type_check
-def dot(left, i, right, j, width, heads, zero):
-    """The scalar product over ``width`` columns, for the heads at i and at j."""
-    # Four columns at a time: shorter chains of sums, and less bookkeeping in the loop.
-    first, second, third, fourth = zero, zero, zero, zero
-    stop = i + width * heads
-    while i + 3 * heads < stop:
-        first = multiply_add(load(left, i, zero), load(right, j, zero), first)
-        i, j = i + heads, j + heads
-        second = multiply_add(load(left, i, zero), load(right, j, zero), second)
-        i, j = i + heads, j + heads
-        third = multiply_add(load(left, i, zero), load(right, j, zero), third)
-        i, j = i + heads, j + heads
-        fourth = multiply_add(load(left, i, zero), load(right, j, zero), fourth)
-        i, j = i + heads, j + heads
-    while i < stop:
-        first = multiply_add(load(left, i, zero), load(right, j, zero), first)
-        i, j = i + heads, j + heads
-    return add(add(first, second), add(third, fourth))
-
-
-@part_of_kernel
-@no_type_check
-def products(left, row, right, cells, factor, target, first, width, heads, zero):
-    """Sets, from ``first`` on, the products (cell, head) of a row with the rows of the cells.
-
-    Four cells at a time, so that a column of the row is loaded once for all of them.
-    """
-    stride = right.stride
-    for head in range(0, heads, count(zero)):
-        start = row * left.stride + head
-        to = first + head
-        n = 0
-        while n + 3 < cells.length:
-            i = start
-            j_0, j_1 = cells.numbers[n] * stride + head, cells.numbers[n + 1] * stride + head
-            j_2, j_3 = cells.numbers[n + 2] * stride + head, cells.numbers[n + 3] * stride + head
-            sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
-            for _ in range(width):
-                column = load(left.data, i, zero)
-                sum_0 = multiply_add(column, load(right.data, j_0, zero), sum_0)
-                sum_1 = multiply_add(column, load(right.data, j_1, zero), sum_1)
-                sum_2 = multiply_add(column, load(right.data, j_2, zero), sum_2)
-                sum_3 = multiply_add(column, load(right.data, j_3, zero), sum_3)
-                i, j_0, j_1 = i + heads, j_0 + heads, j_1 + heads
-                j_2, j_3 = j_2 + heads, j_3 + heads
-            store(target, to, multiply(factor, sum_0))
-            store(target, to + heads, multiply(factor, sum_1))
-            store(target, to + 2 * heads, multiply(factor, sum_2))
-            store(target, to + 3 * heads, multiply(factor, sum_3))
-            to += 4 * heads
-            n += 4
-        while n < cells.length:
-            j = cells.numbers[n] * stride + head
-            product = dot(left.data, start, right.data, j, width, heads, zero)
-            store(target, to, multiply(factor, product))
-            to += heads
-            n += 1
-
-
-@part_of_kernel
-@no_type_check
-def weighted_sum(target, row, source, cells, weights, first, width, heads, zero):
-    """Sets a row to the sum of the cells' rows, each times its weights.
-
-    The weights of cell n and head h are at ``first + n * heads + h``.
-    """
-    sums_of_rows(target, row, source, cells, weights, first, heads, width, heads, zero, False)
-
-
-@part_of_kernel
-@no_type_check
-def sums_of_rows(target, row, source, cells, weights, first, stride, width, heads, zero, onto):
-    """`weighted_sum` for weights ``stride`` apart, on top of what the row holds if ``onto``."""
-    start, step = row * target.stride, count(zero)
-    for head in range(0, heads, step):
-        column = 0
-        while column + 3 < width:  # sums of four columns at a time, in registers
-            at = column * heads + head
-            to = start + at
-            sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
-            if onto:
-                sum_0 = load(target.data, to, zero)
-                sum_1 = load(target.data, to + heads, zero)
-                sum_2 = load(target.data, to + 2 * heads, zero)
-                sum_3 = load(target.data, to + 3 * heads, zero)
-            w = first + head
-            for n in range(cells.length):
-                weight = load(weights, w, zero)
-                w += stride
-                i = cells.numbers[n] * source.stride + at
-                sum_0 = multiply_add(weight, load(source.data, i, zero), sum_0)
-                sum_1 = multiply_add(weight, load(source.data, i + heads, zero), sum_1)
-                sum_2 = multiply_add(weight, load(source.data, i + 2 * heads, zero), sum_2)
-                sum_3 = multiply_add(weight, load(source.data, i + 3 * heads, zero), sum_3)
-            store(target.data, to, sum_0)
-            store(target.data, to + heads, sum_1)
-            store(target.data, to + 2 * heads, sum_2)
-            store(target.data, to + 3 * heads, sum_3)
-            column += 4
-        while column < width:
-            at = column * heads + head
-            total = load(target.data, start + at, zero) if onto else zero
-            w = first + head
-            for n in range(cells.length):
-                i = cells.numbers[n] * source.stride + at
-                total = multiply_add(load(weights, w, zero), load(source.data, i, zero), total)
-                w += stride
-            store(target.data, start + at, total)
-            column += 1
 
 
 @part_of_kernel

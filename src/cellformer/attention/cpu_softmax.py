@@ -30,13 +30,19 @@ def soften(weights, pairs, log_sum_exp, to, heads, zero):
     one = splat(1.0, zero)
     for head in range(0, heads, count(zero)):
         top, total = splat(-np.inf, zero), zero
-        for at in range(head, pairs * heads, heads):
+        at = head
+        for _ in range(pairs):  # a range of steps would begin with a division
             top = larger(load(weights, at, zero), top)
-        for at in range(head, pairs * heads, heads):
+            at += heads
+        at = head
+        for _ in range(pairs):
             weight = exp(subtract(load(weights, at, zero), top))
             store(weights, at, weight)
             total = add(total, weight)
+            at += heads
         store(log_sum_exp, to + head, add(top, log(total)))
         reciprocal = divide(one, total)
-        for at in range(head, pairs * heads, heads):
+        at = head
+        for _ in range(pairs):
             store(weights, at, multiply(load(weights, at, zero), reciprocal))
+            at += heads

@@ -176,6 +176,22 @@ def prefetch(typing, pointer, index):
 
 @intrinsic
 @no_type_check
+def opaque(typing, number):
+    """The same integer, but the compiler does not know that it is.
+
+    Counted by an opaque number, a loop is not unrolled into precomputed addresses, of which there
+    are too many for the registers.
+    """
+
+    def emit(context, builder, signature, values):
+        kind = ir.FunctionType(values[0].type, [values[0].type])
+        return builder.call(ir.InlineAsm(kind, "", "=r,0"), values)
+
+    return types.intp(types.intp), emit
+
+
+@intrinsic
+@no_type_check
 def multiply_add(typing, first, second, third):
     """``first * second + third``, rounded once where the processor can."""
     return first(first, first, first), lambda context, builder, signature, values: call(
