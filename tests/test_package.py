@@ -1,7 +1,9 @@
+import inspect
 import json
 import shutil
 import subprocess
 import sys
+import typing
 import zipfile
 from pathlib import Path
 
@@ -23,6 +25,14 @@ def test_the_readme_says_what_the_results_say():
         assert f"| {row['ours_s'] * 1e3:.1f} |" in line
         if "reference" not in row["peer"]:
             assert f"| {row['peer_s'] * 1e3:.1f} ({row['ratio']:.2g}x) |" in line
+
+
+def test_every_function_takes_paths_as_text_too():
+    functions = [getattr(cf, name) for name in cf.__all__]
+    for function in filter(inspect.isfunction, functions):
+        for name, parameter in inspect.signature(function).parameters.items():
+            kinds = typing.get_args(parameter.annotation) or (parameter.annotation,)
+            assert Path not in kinds or str in kinds, f"{function.__name__}: {name}"
 
 
 @pytest.fixture(scope="module")

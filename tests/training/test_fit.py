@@ -49,7 +49,10 @@ def test_two_and_two_epochs_with_a_resume_equal_four_bit_for_bit(tiny, tmp_path)
     train(tiny, tmp_path / "whole")
     train(tiny, tmp_path / "halves", stop_after=2)
     (tmp_path / "halves" / "summary.json").unlink()
-    resume(tmp_path / "halves")
+    summary = resume(str(tmp_path / "halves"))
+    with (tmp_path / "halves" / "curve.csv").open(newline="", encoding="utf-8") as file:
+        spent = sum(float(row["seconds"]) for row in csv.DictReader(file))
+    assert summary["seconds"] == pytest.approx(spent, abs=0.1)
     for which in ("best", "last"):
         assert equal_bits(weights(tmp_path / "whole", which), weights(tmp_path / "halves", which))
     assert curve(tmp_path / "whole") == curve(tmp_path / "halves")

@@ -1,6 +1,7 @@
 """Which rows are the same molecule, and whether any is in two parts of a split."""
 
 import hashlib
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ SHOWN_FROM = 2000  # rows for which the time is worth a bar
 
 
 def molecule_keys(
-    smiles: Sequence[str], cache_dir: Path | None = None, shown: bool = True
+    smiles: Sequence[str], cache_dir: str | os.PathLike[str] | None = None, shown: bool = True
 ) -> Int64[np.ndarray, " row"]:
     """A number per row, equal for two rows if they have the same canonical SMILES.
 
@@ -28,7 +29,7 @@ def molecule_keys(
     from rdkit import __version__
 
     key = fingerprint_of(["1", __version__, *smiles])[:32]
-    kept = (cache_dir or cache_root()) / "molecule-keys" / f"{key}.npz"
+    kept = Path(cache_dir or cache_root()) / "molecule-keys" / f"{key}.npz"
     try:
         with kept.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             keys: Int64[np.ndarray, " row"] = arrays["keys"]

@@ -10,6 +10,7 @@ Cent. Sci. 2018) without their standardization.
 """
 
 import importlib.util
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +28,7 @@ TARGET = "penalized logP"
 VERSION = 1
 
 
-def open_nci(cache_dir: Path | None = None, shown: bool = True) -> GraphSet:
+def open_nci(cache_dir: str | os.PathLike[str] | None = None, shown: bool = True) -> GraphSet:
     """The molecules with their targets and a scaffold split 80/10/10, the same on every machine.
 
     The targets take some seconds to compute the first time and are kept in the cache. Molecules
@@ -36,7 +37,7 @@ def open_nci(cache_dir: Path | None = None, shown: bool = True) -> GraphSet:
     smiles = SmilesList(_read_smiles())
     fingerprint = smiles.fingerprint()
     key = fingerprint_of([f"{VERSION}", fingerprint])[:16]
-    kept = (cache_dir or cache_root()) / "sources" / f"nci-{key}.npz"
+    kept = Path(cache_dir or cache_root()) / "sources" / f"nci-{key}.npz"
     targets, split = _read(kept) or _compute(smiles.smiles, kept, shown)
     return GraphSet(
         "nci",

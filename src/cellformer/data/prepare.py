@@ -1,6 +1,7 @@
 """From a set of graphs to encoded complexes on disk, once for all later runs."""
 
 import logging
+import os
 import pickle
 import shutil
 import sys
@@ -78,7 +79,7 @@ def prepare(
     lifting: Lifting,
     encodings: Sequence[Encoding],
     *,
-    cache_dir: Path | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
     workers: int = 0,
     progress: bool = True,
     over_limit: OverLimit = "fail",
@@ -119,7 +120,7 @@ def prepare(
         return job.opened(*_uncached(job))
     version = f"{__version__}, {PREPARATION_VERSION}, {FORMAT_VERSION}"
     key = fingerprint_of([version, graph_set.fingerprint, named])[:32]
-    folder = (cache_dir or cache_root()) / "prepared" / key
+    folder = Path(cache_dir or cache_root()) / "prepared" / key
     return job.opened(*_cached(job, folder))
 
 

@@ -52,7 +52,7 @@ def open_source(
     kind: Kind | None = None,
     metric: Metric | None = None,
     task: Task | None = None,
-    cache_dir: Path | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
     split_column: str | None = None,
     separator: str | None = None,
     charset: str | None = None,
@@ -107,7 +107,7 @@ def _open(
     kind: Kind | None,
     metric: Metric | None,
     task: Task | None,
-    cache_dir: Path | None,
+    cache_dir: str | os.PathLike[str] | None,
     neighbors: PointNeighbors | None,
 ) -> GraphSet:
     if word == "nci":

@@ -1,6 +1,7 @@
 """The paper's grid: data sets, attentions, encodings and seeds, each combination a training."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -108,13 +109,15 @@ def paper_preset(source: str) -> tuple[str, RunConfig]:
     return name, PRESETS[name]
 
 
-def jobs_of(grid: Grid, values: Mapping[str, Any], folder: Path) -> tuple[Job, ...]:
+def jobs_of(
+    grid: Grid, values: Mapping[str, Any], folder: str | os.PathLike[str]
+) -> tuple[Job, ...]:
     """A job for each training of the grid, in a folder below ``folder`` that has its name.
 
     Raises ValueError, naming the field, where such a folder holds a run that was configured
     otherwise: results of different settings are never mixed.
     """
-    jobs = tuple(Job(configured(each, values), folder / each.name) for each in grid)
+    jobs = tuple(Job(configured(each, values), Path(folder) / each.name) for each in grid)
     for job in jobs:
         held = RunFolder(job.folder).config
         if held.exists() and json.loads(held.read_text(encoding="utf-8")) != _as_read(job.config):

@@ -1,10 +1,10 @@
 """Run what is missing of a grid, and keep its tables up to date."""
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from cellformer.experiments.grid import Experiment
 from cellformer.experiments.interruption import terminable
@@ -32,7 +32,7 @@ class Tally:
     """Name and reason of those that failed in it."""
 
 
-def reproduce(jobs: Sequence[Job], folder: Path, runner: Runner) -> Tally:
+def reproduce(jobs: Sequence[Job], folder: str | os.PathLike[str], runner: Runner) -> Tally:
     """Runs the jobs that are not finished, and rewrites the tables after each.
 
     A job that fails is noted in its folder and in the tables, and tried again by the next call.

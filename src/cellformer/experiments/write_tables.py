@@ -1,6 +1,7 @@
 """The tables of a results folder, in all formats, from its run folders alone."""
 
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,12 @@ MODEL_FIELDS = (
 )  # fmt: skip
 
 
-def write_tables(folder: Path, pictures: bool = True) -> Table:
+def write_tables(folder: str | os.PathLike[str], pictures: bool = True) -> Table:
     """Writes the three tables and runs.csv into ``folder``/tables, and returns the full one.
 
     Each file is replaced in one step. Without ``pictures``, older ones stay as they are.
     """
+    folder = Path(folder)
     results = read_results(folder)
     sets = scores_of(results)
     target = folder / TABLES

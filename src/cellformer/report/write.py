@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import logging
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,13 @@ WORST, LISTED, DRAWN, DRAWN_GRAPHS = 12, 500, 300, 24
 """Worst errors drawn large; rows of the table; those with a drawing, as molecules or as others."""
 
 
-def write_report(path: Path) -> Path:
+def write_report(path: str | os.PathLike[str]) -> Path:
     """Writes the report of a finished run as one file that needs nothing else, and returns it.
 
     Validation and test data are predicted anew; where the data are no longer there, the report
     says so and shows the rest. Raises FileNotFoundError if the folder holds no finished run.
     """
+    path = Path(path)
     folder = RunFolder(path)
     summary = folder.read_summary()
     config = RunConfig.from_json(folder.require(folder.config))

@@ -6,6 +6,7 @@ The command line and the configuration file are derived from this tree. Importin
 import dataclasses
 import difflib
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -238,10 +239,10 @@ class RunConfig:
             )
 
     @classmethod
-    def from_json(cls, path: Path) -> "RunConfig":
+    def from_json(cls, path: str | os.PathLike[str]) -> "RunConfig":
         """Reads the config.json of a run; raises ValueError naming file and field."""
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ValueError(f"{path}: cannot be read as a configuration ({error})") from error
         return cls.from_values(values, str(path))

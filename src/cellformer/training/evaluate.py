@@ -1,5 +1,6 @@
 """Score a trained model."""
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from cellformer.training.summary import score_outputs
 
 
 def evaluate(
-    run: Path,
+    run: str | os.PathLike[str],
     source: Source | None = None,
     part: str = "test",
     weights: str = "best",
@@ -36,7 +37,7 @@ def evaluate(
     Raises FileNotFoundError for a missing run or source, ValueError if there is nothing to score,
     or with on_error="fail" where a row has no complex.
     """
-    ensemble = Ensemble.open(run, weights)
+    ensemble = Ensemble.open(Path(run), weights)
     task = ensemble.task
     if source is None:
         data = ensemble.runs[0].config.data

@@ -2,7 +2,7 @@
 
 import logging
 import math
-import time
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 def train(
     config: RunConfig,
-    path: Path,
+    path: str | os.PathLike[str],
     stop_after: int | None = None,
     data: GraphSet | None = None,
     callbacks: Sequence[pl.Callback] = (),
@@ -71,8 +71,8 @@ def train(
             "data in memory are not sent to other processes; set training.processes to 1, give the "
             "path of a file, or start this script with torchrun"
         )
-    folder = RunFolder(path)
-    with session(config.training, path) as (world, requests):
+    folder = RunFolder(Path(path))
+    with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.claim)
         materials = world.together(lambda: gather(config.data, data))
         recipe = Recipe.for_materials(config, materials)
@@ -88,7 +88,9 @@ def train(
 
 
 def resume(
-    path: Path, stop_after: int | None = None, callbacks: Sequence[pl.Callback] = ()
+    path: str | os.PathLike[str],
+    stop_after: int | None = None,
+    callbacks: Sequence[pl.Callback] = (),
 ) -> dict[str, Any]:
     """Goes on with an interrupted run; the result equals that of an uninterrupted one.
 
@@ -96,12 +98,12 @@ def resume(
     another one than before. Raises FileNotFoundError if the folder holds no run, and otherwise as
     `train`.
     """
-    folder = RunFolder(path)
+    folder = RunFolder(Path(path))
     config = RunConfig.from_json(folder.require(folder.config))
     if folder.summary.exists():
         logger.info("%s is finished already", path)
         return folder.read_summary()
-    with session(config.training, path) as (world, requests):
+    with session(config.training, folder.path) as (world, requests):
         world.from_first(lambda: None)  # as `train` asks who may have the folder
         materials = world.together(lambda: gather(config.data))
         recipe = world.from_first(lambda: Recipe.read(folder))
@@ -123,7 +125,6 @@ def _run(
             raise ValueError("callbacks are not sent to others; set training.processes to 1")
         launch(folder.path, config.training.processes, stop_after, requests)
         return folder.read_summary()
-    began = time.monotonic()
     chosen = config.training
     torch.manual_seed(chosen.seed)
     model = recipe.build()
@@ -142,11 +143,10 @@ def _run(
         world=world,
     )
     checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after, callbacks)
-    seconds = time.monotonic() - began
 
     def finish() -> dict[str, Any]:
         balance_weights(folder, module, model, materials)
-        return write_summary(config, folder, materials, recipe, checkpoints, seconds)
+        return write_summary(config, folder, materials, recipe, checkpoints)
 
     return world.from_first(finish)
 

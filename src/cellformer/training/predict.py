@@ -29,7 +29,7 @@ class RowError(ValueError):
 
 
 def predict(
-    run: Path,
+    run: str | os.PathLike[str],
     source: Source,
     weights: str = "best",
     on_error: OnError = "null",
@@ -69,7 +69,7 @@ class Predicted:
 
 
 def predict_table(
-    run: Path,
+    run: str | os.PathLike[str],
     source: Source,
     weights: str = "best",
     on_error: OnError = "null",
@@ -78,7 +78,7 @@ def predict_table(
     smiles_column: str | None = None,
 ) -> Predicted:
     """Does what `predict` does, and tells more."""
-    ensemble = Ensemble.open(run, weights)
+    ensemble = Ensemble.open(Path(run), weights)
     rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
     widths = None
     if interval is not None:

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import os
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -31,25 +32,25 @@ logger = logging.getLogger(__name__)
 
 
 def train_ensemble(
-    config: RunConfig, path: Path, members: int, data: GraphSet | None = None
+    config: RunConfig, path: str | os.PathLike[str], members: int, data: GraphSet | None = None
 ) -> dict[str, Any]:
     """Trains ``members`` models that differ in ``training.seed`` alone, into a folder of runs.
 
     Returns the summary: the scores of each, their mean and deviation, and those of the pooled
     answers. The folder predicts like a run. Raises as `train` does.
     """
-    return train_several(config, path, "seeds", members, data)
+    return train_several(config, Path(path), "seeds", members, data)
 
 
 def cross_validate(
-    config: RunConfig, path: Path, folds: int, data: GraphSet | None = None
+    config: RunConfig, path: str | os.PathLike[str], folds: int, data: GraphSet | None = None
 ) -> dict[str, Any]:
     """Trains one model per fold, each tested on a part of its own, into a folder of runs.
 
     Returns the summary: the scores of each, their mean and deviation. The folder predicts as an
     ensemble, with intervals from the errors of each model on its test part. Raises as `train` does.
     """
-    return train_several(config, path, "folds", folds, data)
+    return train_several(config, Path(path), "folds", folds, data)
 
 
 def resume_several(path: Path) -> dict[str, Any]:

@@ -34,7 +34,6 @@ def write_summary(
     materials: Materials,
     recipe: Recipe,
     checkpoints: Checkpoints,
-    seconds: float,
 ) -> dict[str, Any]:
     """Scores the best and the last weights on validation and test data and writes summary.json.
 
@@ -49,7 +48,7 @@ def write_summary(
         residuals_of(recipe.task, materials, "val", validated).write(folder.residuals)
     parameters = sum(p.numel() for p in recipe.build().parameters())
     seed = config.training.seed
-    summary = summary_of(folder, materials, checkpoints, outputs, parameters, seed, seconds)
+    summary = summary_of(folder, materials, checkpoints, outputs, parameters, seed)
     write_json(folder.summary, summary)
     return folder.read_summary()
 
@@ -80,11 +79,11 @@ def summary_of(
     outputs: Mapping[str, Mapping[str, Outputs]],
     parameters: int,
     seed: int,
-    seconds: float,
 ) -> dict[str, Any]:
     """What ``summary.json`` says.
 
-    ``outputs`` are those of the "best" and the "last" weights for each part that is scored.
+    ``outputs`` are those of the "best" and the "last" weights for each part that is scored. Its
+    seconds are those of all epochs, also of earlier sessions.
     """
     task, complexes = materials.task, materials.complexes
     assert complexes.targets is not None
@@ -120,7 +119,7 @@ def summary_of(
         "parameters": parameters,
         "data": {"name": materials.name, "fingerprint": materials.fingerprint},
         "seed": seed,
-        "seconds": round(seconds, 1),
+        "seconds": round(sum(row["seconds"] for row in checkpoints.curve), 1),
         **{name: last[name] for name in ("source", "versions", "machine")},
         "sessions": [*earlier, last],
     }

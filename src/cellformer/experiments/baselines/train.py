@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,6 @@ def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
 
 
 def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> dict[str, Any]:
-    began = time.monotonic()
     materials = gather(config.data)
     torch.manual_seed(config.training.seed)
     model = config.model(_describe(materials))
@@ -76,7 +74,6 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> d
         outputs_of_weights(folder, materials, opened),
         sum(p.numel() for p in module.parameters()),
         config.training.seed,
-        time.monotonic() - began,
     )
     write_json(folder.summary, summary)
     return folder.read_summary()
