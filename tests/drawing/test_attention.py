@@ -6,13 +6,13 @@ from matplotlib.patches import Circle, FancyArrowPatch
 from cellformer.complexes import examples
 from cellformer.drawing.attention import draw_attention, draw_attention_matrix
 from cellformer.drawing.theme import DARK, LIGHT, TOKEN_COLORS
-from cellformer.explaining.attention import ArrowAttention
+from cellformer.explaining.attention import ArrowWeights
 
 
 def attention(sender, receiver, pairs, weights=None):
     receivers, senders = np.array(pairs, np.int64).T
     heads = np.ones((len(pairs), 2)) if weights is None else np.array(weights, float)
-    return ArrowAttention(0, f"{sender} -> {receiver}", sender, receiver, receivers, senders, heads)
+    return ArrowWeights(0, f"{sender} -> {receiver}", sender, receiver, receivers, senders, heads)
 
 
 def arcs(figure):
@@ -70,7 +70,7 @@ def test_a_matrix_has_weights_names_and_blanks(theme):
 
 
 def test_complexes_without_any_pair_and_in_space_are_drawn():
-    nothing = ArrowAttention(0, "0 -> 0", 0, 0, np.zeros(0, np.int64), np.zeros(0, np.int64),
+    nothing = ArrowWeights(0, "0 -> 0", 0, 0, np.zeros(0, np.int64), np.zeros(0, np.int64),
                              np.zeros((0, 2)))  # fmt: skip
     draw_attention(examples.vertex(), nothing)
     draw_attention_matrix(examples.vertex(), nothing)

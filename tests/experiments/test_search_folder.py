@@ -3,8 +3,10 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from cellformer.experiments import ray_cluster
 from cellformer.experiments.search_folder import SearchFolder, Trial, best_of
 from cellformer.experiments.search_space import SearchSpace
+from cellformer.experiments.tune import Tuner
 from cellformer.training.config import RunConfig
 
 BASE = RunConfig()
@@ -49,3 +51,10 @@ def test_the_best_is_the_first_of_equals(higher, number):
     assert best is not None
     assert best.number == number
     assert best_of(trials[:1], higher) is None
+
+
+def test_without_ray_a_search_stops_before_it_prepares_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match=r"cellformer\[ray\]"):
+        Tuner()(BASE, SPACE, tmp_path / "search")
+    assert not (tmp_path / "search").exists()

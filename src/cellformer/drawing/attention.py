@@ -20,7 +20,7 @@ from cellformer.drawing.paint import typical_length
 from cellformer.drawing.projection import project
 from cellformer.drawing.theme import LIGHT, Theme, token_color
 from cellformer.drawing.tokens import cell_centers, cell_names
-from cellformer.explaining.attention import ArrowAttention
+from cellformer.explaining.attention import ArrowWeights
 
 MOST_ARCS = 400
 MOST_NAMES = 48
@@ -28,7 +28,7 @@ MOST_NAMES = 48
 
 def draw_attention(
     cells: CellComplex,
-    attention: ArrowAttention,
+    attention: ArrowWeights,
     head: int | None = None,
     positions: ArrayLike | None = None,
     labels: Sequence[str] | None = None,
@@ -76,7 +76,7 @@ def draw_attention(
 
 def draw_attention_matrix(
     cells: CellComplex,
-    attention: ArrowAttention,
+    attention: ArrowWeights,
     head: int | None = None,
     symbols: Sequence[str] | None = None,
     title: str | None = None,
@@ -113,7 +113,7 @@ def draw_attention_matrix(
     return figure
 
 
-def _title(attention: ArrowAttention, head: int | None) -> str:
+def _title(attention: ArrowWeights, head: int | None) -> str:
     of = "mean of all heads" if head is None else f"head {head}"
     arrow = attention.arrow.replace("->", "→")
     return f"layer {attention.layer}, {of}, rank {arrow}"
@@ -136,7 +136,7 @@ def _quiet_colors(cells: CellComplex, theme: Theme) -> list[Float64[np.ndarray, 
     return colors
 
 
-def _arc_color(attention: ArrowAttention, sender: int, receiver: int, theme: Theme) -> str:
+def _arc_color(attention: ArrowWeights, sender: int, receiver: int, theme: Theme) -> str:
     if attention.sender_rank == 2:
         return token_color(sender)
     if attention.receiver_rank == 2:

@@ -8,6 +8,7 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -45,11 +46,9 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
         raise ValueError(f"a slot needs cores, and no less than 0 GPUs; got {cpus} and {gpus}")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_worker_niceness", "0")  # as a training here would have
-    try:
-        import ray
-    except ImportError as error:
-        told = 'Ray is not installed; it comes with pip install "cellformer[ray]"'
-        raise ImportError(told) from error
+    require_ray()
+    import ray
+
     if ray.is_initialized():
         raise ValueError("Ray is in use in this process already; call ray.shutdown() before")
     _init(address, worker_environment(cpus, gpus))
@@ -59,6 +58,12 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
             yield
     finally:
         ray.shutdown()
+
+
+def require_ray() -> None:
+    """Raises ImportError, saying how to get it, where Ray is not installed."""
+    if find_spec("ray") is None:
+        raise ImportError('Ray is not installed; it comes with pip install "cellformer[ray]"')
 
 
 def _init(address: str, environment: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ from cellformer.experiments.ray_cluster import (
     LOCAL,
     connected,
     meeting_place,
+    require_ray,
 )
 from cellformer.experiments.search_folder import SearchFolder, Trial, best_of, described
 from cellformer.experiments.search_space import SearchSpace
@@ -69,6 +70,7 @@ class Tuner:
         same folder, it goes on. Raises ValueError where the folder holds another search,
         KeyboardInterrupt, or `Terminated`, when stopped, and what `connected` and `gather` raise.
         """
+        require_ray()  # before data are prepared in vain
         folder = SearchFolder(path)
         folder.open(base, space)
         metric = gather(base.data).task.metric  # prepared once, before many ask for it

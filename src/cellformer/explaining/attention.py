@@ -18,7 +18,7 @@ from cellformer.model.transformer import CellularTransformer
 
 
 @dataclass(frozen=True, eq=False)
-class ArrowAttention:
+class ArrowWeights:
     """How much the cells of one rank took from those of another, in one layer.
 
     The weights of a receiver sum to 1 over all its senders; in general attention, where these
@@ -49,7 +49,7 @@ class ArrowAttention:
         return column
 
 
-def attention_of(model: CellularTransformer, cells: CellComplex) -> tuple[ArrowAttention, ...]:
+def attention_of(model: CellularTransformer, cells: CellComplex) -> tuple[ArrowWeights, ...]:
     """The attention weights of a model's prediction for one complex, layer after layer.
 
     A pairwise model has one entry per layer and arrow of its diagram whose ranks the complex has;
@@ -65,7 +65,7 @@ def attention_of(model: CellularTransformer, cells: CellComplex) -> tuple[ArrowA
 
 def _by_arrow(
     model: CellularTransformer, cells: CellComplex, record: list[AttentionWeights]
-) -> Iterator[ArrowAttention]:
+) -> Iterator[ArrowWeights]:
     layers = len(model.layers)
     if not isinstance(model.plan, Pairwise):
         for layer, weights in enumerate(record):
@@ -79,12 +79,10 @@ def _by_arrow(
     ]
     places = product(range(layers), present)
     for (layer, (arrow, name)), weights in zip(places, record, strict=True):
-        yield ArrowAttention(layer, name, arrow.sender, arrow.receiver, *_arrays(weights))
+        yield ArrowWeights(layer, name, arrow.sender, arrow.receiver, *_arrays(weights))
 
 
-def _by_ranks(
-    layer: int, cells: CellComplex, weights: AttentionWeights
-) -> Iterator[ArrowAttention]:
+def _by_ranks(layer: int, cells: CellComplex, weights: AttentionWeights) -> Iterator[ArrowWeights]:
     starts = np.concatenate([[0], np.cumsum(cells.num_cells)])
     receivers, senders, values = _arrays(weights)
     receiver_rank = np.searchsorted(starts, receivers, side="right") - 1
@@ -92,7 +90,7 @@ def _by_ranks(
     for sender, receiver in product(range(cells.dim + 1), repeat=2):
         chosen = np.flatnonzero((receiver_rank == receiver) & (sender_rank == sender))
         if len(chosen):
-            yield ArrowAttention(
+            yield ArrowWeights(
                 layer,
                 f"{sender} -> {receiver}",
                 sender,
@@ -125,7 +123,7 @@ def _arrays(
     )
 
 
-def choose(found: Sequence[ArrowAttention], layer: int, arrow: str) -> ArrowAttention:
+def choose(found: Sequence[ArrowWeights], layer: int, arrow: str) -> ArrowWeights:
     """That of a layer and an arrow, such as "2->1"; ValueError, with those that are, if none."""
     wanted = arrow.replace(" ", "")
     for attention in found:

@@ -14,7 +14,7 @@ from cellformer.drawing.theme import Theme
 from cellformer.drawing.tokens import cell_names
 from cellformer.encodings.encode import encode
 from cellformer.encodings.named import parse_encodings
-from cellformer.explaining.attention import ArrowAttention, attention_of, choose
+from cellformer.explaining.attention import ArrowWeights, attention_of, choose
 from cellformer.explaining.explain import Method, explain
 from cellformer.explorer.inspection import Explorer, Subject
 
@@ -147,7 +147,7 @@ def _cells(subject: Subject) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["rank", "cell", "name"])
 
 
-def _pairs(subject: Subject, attention: ArrowAttention) -> pd.DataFrame:
+def _pairs(subject: Subject, attention: ArrowWeights) -> pd.DataFrame:
     names = cell_names(subject.cells, subject.symbols)
     table = pd.DataFrame(
         {

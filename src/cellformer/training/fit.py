@@ -35,13 +35,13 @@ from cellformer.training.materials import Materials, gather
 from cellformer.training.memory import keep_freed_memory
 from cellformer.training.metrics import higher_is_better
 from cellformer.training.module import CellularModule
+from cellformer.training.origin import begin_session
 from cellformer.training.placement import placed
 from cellformer.training.preemption import Preemption, StopRequests
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder
 from cellformer.training.schedule import epochs_of
 from cellformer.training.session import session
-from cellformer.training.sessions import begin_session
 from cellformer.training.summary import write_summary
 from cellformer.training.trainer import device_of, quiet_lightning, trainer_options
 

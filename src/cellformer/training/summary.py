@@ -16,9 +16,9 @@ from cellformer.training.config import RunConfig
 from cellformer.training.conformal import Residuals
 from cellformer.training.materials import Materials
 from cellformer.training.metrics import scores
+from cellformer.training.origin import read_sessions
 from cellformer.training.recipe import Recipe
 from cellformer.training.run_folder import RunFolder, write_json
-from cellformer.training.sessions import read_sessions
 from cellformer.training.standard_errors import standard_error
 from cellformer.training.trained import TrainedRun
 

@@ -4,8 +4,8 @@ import subprocess
 import pytest
 
 from cellformer.training.fit import resume, train
+from cellformer.training.origin import read_sessions, source_state
 from cellformer.training.run_folder import RunFolder
-from cellformer.training.sessions import read_sessions, source_state
 from tiny import with_training
 
 
