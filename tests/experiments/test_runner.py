@@ -1,3 +1,5 @@
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,36 @@ def test_being_stopped_from_outside_stops_all(tmp_path, stop):
     with pytest.raises(type(stop)):
         Sequential(perform)(jobs(tmp_path, "a", "b"), lambda *pair: told.append(pair))
     assert told == []
+
+
+def test_two_processes_share_the_jobs_and_do_each_once(tmp_path):
+    given, trained = jobs(tmp_path, *"abcdef"), []
+    both_there = threading.Barrier(2)
+
+    def perform(job):
+        result = job.folder / "result"
+        if not result.exists():
+            trained.append((threading.get_ident(), job.folder.name))
+            if len(trained) <= 2:
+                both_there.wait(10)
+            time.sleep(0.02)
+            result.write_text("done")
+        return {"name": job.folder.name}
+
+    told = {}
+
+    def drive(name):
+        told[name] = []
+        Sequential(perform)(given, lambda job, _: told[name].append(job.folder.name))
+
+    drivers = [threading.Thread(target=drive, args=[name]) for name in ("one", "other")]
+    for driver in drivers:
+        driver.start()
+    for driver in drivers:
+        driver.join(30)
+    assert sorted(name for _, name in trained) == list("abcdef")
+    assert len({process for process, _ in trained}) == 2
+    assert sorted(told["one"]) == sorted(told["other"]) == list("abcdef")
 
 
 def test_an_outcome_is_either_a_result_or_an_error():

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import cellformer
 from cellformer.data.files import replace_atomically
+from cellformer.experiments.claim import claimed
 from cellformer.experiments.interruption import terminable
 
 logger = logging.getLogger(__name__)
@@ -162,13 +163,10 @@ def at_work(place: Path, name: str, folder: Path, directory: str) -> Iterator[No
     It tells the driver, by a file in the `meeting_place`, where it is. ``directory`` is what the
     relative paths of the data are relative to.
     """
-    from filelock import FileLock
-
     check_shared(place)
     with suppress(OSError):
         os.chdir(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".lock"):  # a worker that was given up for lost may still be at it
+    with claimed(folder, wait=True):  # a worker that was given up for lost may still be at it
         with replace_atomically(place / name) as unfinished:
             here = f"{socket.gethostname()} (process {os.getpid()})"
             unfinished.write_text(here, encoding="utf-8")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from cellformer.experiments.claim import claimed
 from cellformer.experiments.jobs import Job
 from cellformer.training.preemption import TrainingInterrupted
 
@@ -45,15 +46,29 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Sequential:
-    """One job after the other in this process, in the order given."""
+    """One job after the other in this process, in the order given.
+
+    Jobs that another process is at come last, and are waited for: several processes may be given
+    the same jobs, on one machine or on many that share the files, and do each of them once.
+    """
 
     perform: Callable[[Job], dict[str, Any]] = Job.perform
     """What a job is; for tests."""
 
     def __call__(self, jobs: Sequence[Job], report: Report) -> None:
         """Raises `TrainingInterrupted` or KeyboardInterrupt where it is stopped from outside."""
-        for job in jobs:
-            report(job, self._outcome(job))
+        elsewhere = [job for job in jobs if not self._run(job, report, wait=False)]
+        if elsewhere:
+            logger.info("%d trainings are at work elsewhere; waiting for them", len(elsewhere))
+        for job in elsewhere:
+            self._run(job, report, wait=True)
+
+    def _run(self, job: Job, report: Report, wait: bool) -> bool:
+        """Whether it could be done."""
+        with claimed(job.folder, wait) as mine:
+            if mine:
+                report(job, self._outcome(job))
+        return mine
 
     def _outcome(self, job: Job) -> Outcome:
         began = time.monotonic()
