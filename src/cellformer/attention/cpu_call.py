@@ -15,7 +15,10 @@ MOST_LANES = 8  # 16 were no faster with AVX-512; 8 numbers of float32 fill a re
 
 
 class Call:
-    """One call of the operator; ``patterns`` belong to the steps."""
+    """One call of the operator: its tensors as they are given, and as the kernels read them.
+
+    ``patterns`` belong to the steps.
+    """
 
     def __init__(
         self,
@@ -29,6 +32,7 @@ class Call:
         dropout: float,
     ):
         self.steps, self.patterns = steps, patterns
+        self.tensors, self.theta_tensors, self.bias_tensors = matrices, thetas, biases
         self.matrices = [rows_of(with_adjacent_columns(matrix)) for matrix in matrices]
         self.thetas = [flat(theta) for theta in thetas]
         self.biases = [flat(bias) for bias in biases]

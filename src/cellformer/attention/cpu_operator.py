@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from cellformer.attention.arrows import ArrowAttention, Shape
+from cellformer.attention.cpu_call import Call
 from cellformer.attention.cpu_passes import (
     backward_pass,
     empty_gradients,
@@ -106,7 +107,8 @@ def _attention(
 ) -> list[Tensor]:
     steps = steps_of(plan)
     patterns = patterns_of(indices, steps, matrices)
-    return forward_pass(matrices, thetas, biases, patterns, seed, steps, shapes, scale, dropout)
+    call = Call(matrices, thetas, biases, patterns, seed, steps, scale, dropout)
+    return forward_pass(call, shapes)
 
 
 _forward = torch.library.custom_op(
@@ -143,9 +145,8 @@ def _attention_gradients(
 ) -> list[Tensor]:
     steps = steps_of(plan)
     patterns = patterns_of(indices, steps, matrices)
-    return backward_pass(
-        grad_outputs, results, matrices, thetas, biases, patterns, seed, steps, scale, dropout
-    )
+    call = Call(matrices, thetas, biases, patterns, seed, steps, scale, dropout)
+    return backward_pass(call, grad_outputs, results)
 
 
 _backward = torch.library.custom_op(
@@ -200,24 +201,22 @@ class _Direct(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, lengths: list[int], others: tuple[Any, ...], *learned: Tensor
+        ctx: Any, lengths: list[int], shapes: list[int], others: tuple[Any, ...], *learned: Tensor
     ) -> tuple[Tensor, ...]:
-        patterns, seed, steps, shapes, scale, dropout = others
         matrices, thetas, biases = _grouped(learned, lengths)
-        results = forward_pass(matrices, thetas, biases, *others)
+        results = forward_pass(Call(matrices, thetas, biases, *others), shapes)
         ctx.save_for_backward(*results, *learned)
         ctx.lengths, ctx.outputs = [len(results), *lengths], len(shapes) // 2
         ctx.mark_non_differentiable(*results[ctx.outputs :])
-        ctx.others = (patterns, seed, steps, scale, dropout)
+        ctx.others = others
         return tuple(results)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_results: Tensor) -> tuple[Any, ...]:
         results, matrices, thetas, biases = _grouped(ctx.saved_tensors, ctx.lengths)
-        received = list(grad_results[: ctx.outputs])
-        grads = backward_pass(received, results, matrices, thetas, biases, *ctx.others)
-        return None, None, *grads
+        call = Call(matrices, thetas, biases, *ctx.others)
+        return None, None, None, *backward_pass(call, grad_results[: ctx.outputs], results)
 
 
 def _grouped(tensors: Sequence[Tensor], lengths: Sequence[int]) -> Iterator[list[Tensor]]:
@@ -237,9 +236,9 @@ def _directly(
     learned = _numbers(matrices, arrows)
     patterns = [arrays_of(arrow.pattern, _is_learned(*learned)) for arrow in arrows]
     shapes = [number for shape in outputs for number in shape]
-    others = (patterns, seed, plan_of(arrows), shapes, scale, dropout)
+    others = (patterns, seed, plan_of(arrows), scale, dropout)
     results: tuple[Tensor, ...] = _Direct.apply(  # type: ignore[no-untyped-call]
-        [len(group) for group in learned], others, *itertools.chain(*learned)
+        [len(group) for group in learned], shapes, others, *itertools.chain(*learned)
     )
     return results
 

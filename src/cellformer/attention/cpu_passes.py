@@ -18,28 +18,16 @@ from cellformer.attention.cpu_call import (
 )
 from cellformer.attention.cpu_dense import dense_backward, dense_forward
 from cellformer.attention.cpu_forward import attention_forward
-from cellformer.attention.cpu_pattern import PatternArrays
 from cellformer.attention.cpu_plan import Step
 from cellformer.attention.cpu_rows import Sizes
 
 
-def forward_pass(
-    matrices: list[Tensor],
-    thetas: list[Tensor],
-    biases: list[Tensor],
-    patterns: Sequence[PatternArrays],
-    seed: Tensor | None,
-    steps: Sequence[Step],
-    shapes: Sequence[int],
-    scale: float,
-    dropout: float,
-) -> list[Tensor]:
+def forward_pass(call: Call, shapes: Sequence[int]) -> list[Tensor]:
     """The outputs, and for each arrow the logarithm of each softmax's denominator."""
-    call = Call(matrices, thetas, biases, patterns, seed, steps, scale, dropout)
-    made = empty_results(matrices, steps, shapes)
+    made = empty_results(call.tensors, call.steps, shapes)
     outputs = [rows_of(output) for output in made[: len(shapes) // 2]]
     works = []
-    for number, (step, pattern) in enumerate(zip(steps, patterns, strict=True)):
+    for number, (step, pattern) in enumerate(zip(call.steps, call.patterns, strict=True)):
         if not step.heads:
             continue
         lanes = lanes_of(step.heads)
@@ -50,7 +38,7 @@ def forward_pass(
         )
         drawn = call.drawn(number)
         size, inputs = call.size(number), call.inputs(step)
-        common = (sizes, scale, drawn, lanes, *results)
+        common = (sizes, call.scale, drawn, lanes, *results)
         if step.dense:
             dense = (*inputs, pattern.squares, call.thetas[step.theta], *common)
             works.append(Work(dense_forward, size, dense))
@@ -78,27 +66,18 @@ def empty_results(
 
 
 def backward_pass(
-    grad_outputs: list[Tensor],
-    results: list[Tensor],
-    matrices: list[Tensor],
-    thetas: list[Tensor],
-    biases: list[Tensor],
-    patterns: Sequence[PatternArrays],
-    seed: Tensor | None,
-    steps: Sequence[Step],
-    scale: float,
-    dropout: float,
+    call: Call, grad_outputs: Sequence[Tensor], results: Sequence[Tensor]
 ) -> list[Tensor]:
-    """The gradients of matrices, thetas and biases."""
-    call = Call(matrices, thetas, biases, patterns, seed, steps, scale, dropout)
-    grads = empty_gradients(matrices, thetas, biases, steps)
-    grad_matrices = [rows_of(grad) for grad in grads[: len(matrices)]]
-    grad_thetas = grads[len(matrices) : len(matrices) + len(thetas)]
-    grad_biases = grads[len(matrices) + len(thetas) :]
+    """The gradients of matrices, thetas and biases, given the results of the forward."""
+    grads = empty_gradients(call.tensors, call.theta_tensors, call.bias_tensors, call.steps)
+    thetas_at, biases_at = len(call.tensors), len(call.tensors) + len(call.thetas)
+    grad_matrices = [rows_of(grad) for grad in grads[:thetas_at]]
+    grad_thetas = grads[thetas_at:biases_at]
+    grad_biases = grads[biases_at:]
     outputs = [rows_of(output) for output in results[: len(grad_outputs)]]
     received = [rows_of(with_adjacent_columns(grad)) for grad in grad_outputs]
     works, afterwards, by_complex = [], [], {}
-    for number, (step, pattern) in enumerate(zip(steps, patterns, strict=True)):
+    for number, (step, pattern) in enumerate(zip(call.steps, call.patterns, strict=True)):
         if not step.heads:
             continue
         lanes = lanes_of(step.heads)
@@ -113,7 +92,7 @@ def backward_pass(
             columns_of(grad_matrices[step.value], step.value_start),
         )
         size, drawn = call.size(number), call.drawn(number)
-        common = (sizes, scale, drawn, lanes, output, log_sum_exp, grad_output, *gradients)
+        common = (sizes, call.scale, drawn, lanes, output, log_sum_exp, grad_output, *gradients)
         if step.dense:
             squares, theta = pattern.squares, call.thetas[step.theta]
             grad_theta = np.empty((len(squares.work) - 1, step.heads), query.data.dtype)
