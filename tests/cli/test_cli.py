@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cellformer.cli.main import main
+from cellformer.cli.commas import with_brackets
+from cellformer.cli.main import build_parser, main
 from cellformer.cli.parsing import suggestion
 from faulty_server import Server, serving
 from tiny import write_molecules
@@ -309,13 +310,30 @@ def test_an_ensemble_and_a_cross_validation_from_the_command_line(csv_file, tmp_
     assert "does not end in .csv" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["--data.fractions", "0.7,0.1,0.2"], ["--data.fractions", "[0.7,0.1,0.2]"]),
+        (["--data.descriptors=T, p"], ['--data.descriptors=["T", "p"]']),
+        (["--data.target", "10"], ["--data.target", '["10"]']),
+        (["--data.target", "['a,b']"], ["--data.target", "['a,b']"]),
+        (["--training.class_weights", "equal"], ["--training.class_weights", "equal"]),
+        (["--target", "a,b", "--data.target"], ["--target", "a,b", "--data.target"]),
+    ],
+)
+def test_several_values_are_given_with_commas(given, read):
+    assert with_brackets(["train", *given]) == ["train", *read]
+    if given[-1] != "--data.target":
+        build_parser(()).parse_args(["train", *read])
+
+
 def test_class_weights_and_weights_that_do_not_fit(csv_file, tmp_path, capsys):
     lines = csv_file.read_text().splitlines()
     rows = [f"{line},{'long' if number % 3 else 'short'}" for number, line in enumerate(lines)]
     csv_file.write_text("\n".join([f"{lines[0]},size", *rows[1:]]) + "\n")
     common = ["train", str(csv_file), "--target", "size", "-o", str(tmp_path / "run"), *FAST]
-    common += ["--data.fractions", "[0.4,0.3,0.3]"]
-    assert main([*common, "--training.class_weights", "[1.0,2.0,3.0]"]) == 1
+    common += ["--data.fractions", "0.4,0.3, 0.3"]
+    assert main([*common, "--training.class_weights=1.0,2.0,3.0"]) == 1
     assert "3 numbers for 2 classes (long, short)" in capsys.readouterr().err
     for weights in ("balanced", "[1.0,2.0]"):
         folder = str(tmp_path / weights)

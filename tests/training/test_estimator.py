@@ -108,6 +108,28 @@ def test_one_class_cannot_be_learned():
         CellularClassifier(**FAST).fit(SMILES, ["a"] * len(SMILES))
 
 
+def test_columns_of_the_frame_describe_molecules():
+    frame = pd.DataFrame({"smiles": SMILES, "T": np.linspace(10, 90, len(SMILES)), "note": "x"})
+    y = 0.1 * frame["T"]
+    slow = {**FAST, "epochs": 60, "learning_rate": 1e-2, "molecule_descriptors": "none"}
+    model = CellularRegressor(**slow, descriptors="T", on_error="nan").fit(frame, y)
+    assert model.score(frame, y) > 0.9
+    blank = frame.assign(T=frame["T"].where(frame.index != 2).astype(object))
+    blank.loc[5, "T"] = "hot"
+    answers = model.predict(blank)
+    assert np.flatnonzero(np.isnan(answers)).tolist() == [5]
+    np.testing.assert_allclose(np.delete(answers, [2, 5]), np.delete(model.predict(frame), [2, 5]))
+    model.set_params(on_error="fail")
+    with pytest.raises(ValueError, match=r"row 5 of X .*'T' is 'hot'"):
+        model.predict(blank)
+    with pytest.raises(ValueError, match="no column 'T'"):
+        model.predict(frame[["smiles", "note"]])
+    with pytest.raises(ValueError, match="a data frame with the descriptors T, got list"):
+        model.predict(list(SMILES))
+    search = GridSearchCV(CellularRegressor(**FAST), {"descriptors": [(), ("T",)]}, cv=2)
+    assert search.fit(frame, y).best_params_["descriptors"] in ((), ("T",))
+
+
 def test_an_ensemble_tells_its_spread_and_its_folder_predicts(regressor, tmp_path):
     model = CellularRegressor(**FAST, ensemble=2, folder=tmp_path / "run").fit(SMILES, SIZES)
     values, deviations = model.predict(SMILES, return_std=True)

@@ -29,7 +29,13 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_class_arguments(OptimizerConfig, "optimizer")
     parser.add_class_arguments(TrainingConfig, "training")
     encodings = "rwbspe:16" if chosen == "gps" else "zeros"
-    parser.set_defaults({"data.lifting": "skeleton", "data.encodings": encodings})
+    parser.set_defaults(
+        {
+            "data.lifting": "skeleton",
+            "data.encodings": encodings,
+            "data.molecule_descriptors": "none",
+        }
+    )
 
 
 def run(arguments: Namespace) -> int:

@@ -26,6 +26,7 @@ from cellformer.cli import (
     train,
     tune,
 )
+from cellformer.cli.commas import with_brackets
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 from cellformer.training.memory import ask_for_large_pages
 
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     What was stopped and can go on, a training above all, returns 75.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = with_brackets(sys.argv[1:] if arguments is None else arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     logging.getLogger("lightning").setLevel(logging.WARNING)
     ask_for_large_pages()  # before anything imports PyTorch

@@ -6,6 +6,7 @@ exception: the input is one SMILES string per row, not a matrix of numbers.
 
 import io
 import tempfile
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr
 from dataclasses import replace
 from pathlib import Path
@@ -26,11 +27,10 @@ from cellformer.data.dataset import (
     GraphSet,
     Kind,
     MoleculeDescriptors,
-    SmilesList,
     Task,
 )
 from cellformer.data.fragments import Fragments, keep_fragments
-from cellformer.data.molecules import smiles_of
+from cellformer.data.molecules import molecules
 from cellformer.data.table import ArrowFrame, Table
 from cellformer.model.config import ArchitectureConfig, AttentionName
 from cellformer.training.answers import answer
@@ -55,6 +55,8 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         lifting: See `DataConfig.lifting`.
         encodings: See `DataConfig.encodings`.
         molecule_descriptors: See `DataConfig.molecule_descriptors`.
+        descriptors: Columns of numbers of a data frame that describe its molecules, beside their
+            structure; see `DataConfig.descriptors`.
         attention: See `RunConfig.attention`.
         width: See `ArchitectureConfig.width`.
         layers: See `ArchitectureConfig.layers`.
@@ -84,6 +86,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         lifting: LiftingName = "induced-cycles",
         encodings: str = "rwbspe+rwpe",
         molecule_descriptors: MoleculeDescriptors = "morgan",
+        descriptors: str | Sequence[str] = (),
         attention: AttentionName = "general-sparse",
         width: int = 64,
         layers: int = 4,
@@ -107,6 +110,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         self.lifting = lifting
         self.encodings = encodings
         self.molecule_descriptors = molecule_descriptors
+        self.descriptors = descriptors
         self.attention = attention
         self.width = width
         self.layers = layers
@@ -150,6 +154,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
                 encodings=self.encodings,
                 fragments=self.fragments,
                 molecule_descriptors=self.molecule_descriptors,
+                descriptors=self._columns(),
                 on_error="fail" if self.on_error == "fail" else "skip",
                 fractions=(1.0 - share, share, 0.0),
                 split_seed=seed,
@@ -198,21 +203,30 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> GraphSet:
         """The molecules of a list, an array or a series of strings, or of a data frame."""
+        columns = self._columns()
         if isinstance(X, ArrowFrame):
             table = Table.of_frame(X, "X")
-            only = table.header[0] if len(table.header) == 1 else None
-            smiles = smiles_of(table, self.smiles_column or only)
+            column = self.smiles_column or (table.header[0] if len(table.header) == 1 else None)
         else:
             cells = np.asarray(X, dtype=object)
             if cells.ndim == 2 and cells.shape[1] == 1:
                 cells = cells[:, 0]
             if cells.ndim != 1:
                 raise ValueError(f"X has shape {cells.shape}; expected one SMILES string per row")
-            smiles = smiles_of(Table.of_frame(pd.DataFrame({"smiles": cells}), "X"))
-        molecules = SmilesList(smiles, descriptors=self.molecule_descriptors)
-        none = np.zeros((len(smiles), 0), np.float32)
-        rows = GraphSet("data", molecules, none, None, None, molecules.fingerprint())
+            if columns:
+                raise ValueError(
+                    f"X must be a data frame with the descriptors {', '.join(columns)}, got "
+                    f"{type(X).__name__}"
+                )
+            table, column = Table.of_frame(pd.DataFrame({"smiles": cells}), "X"), None
+        rows = molecules(
+            table, smiles_column=column, columns=columns, descriptors=self.molecule_descriptors
+        )
         return keep_fragments(rows, self.fragments)
+
+    def _columns(self) -> tuple[str, ...]:
+        """The descriptors that are columns of the data frame."""
+        return (self.descriptors,) if isinstance(self.descriptors, str) else (*self.descriptors,)
 
     def _shown(self) -> AbstractContextManager[Any]:
         """Whether the bars and lines of progress, which go to standard error, appear."""

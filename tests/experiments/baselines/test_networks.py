@@ -95,3 +95,6 @@ def test_only_what_networks_on_graphs_can_do_is_accepted():
         BaselineConfig(
             MinCutPool(), DataConfig(lifting="skeleton"), training=TrainingConfig(resident=True)
         )
+    for described in ({"descriptors": ("T",)}, {"molecule_descriptors": "morgan"}):
+        with pytest.raises(ValueError, match="read no descriptors"):
+            BaselineConfig(MinCutPool(), DataConfig(lifting="skeleton", **described))

@@ -57,3 +57,4 @@ def test_the_command_trains_each_network(network, tiny, tmp_path, capsys):
     assert "best validation epoch (1)" in capsys.readouterr().out
     chosen = json.loads((tmp_path / "run" / "config.json").read_text())
     assert chosen["model"]["width"] == 8
+    assert chosen["data"]["molecule_descriptors"] == "none"

@@ -94,7 +94,7 @@ class BaselineConfig:
     model: Baseline
     """The network."""
     data: DataConfig
-    """The data; graphs are not lifted."""
+    """The data; graphs are not lifted, and nothing is computed of molecules as wholes."""
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     """The optimizer."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -105,6 +105,11 @@ class BaselineConfig:
             raise ValueError(
                 f"networks on graphs read vertices and edges: data.lifting must be skeleton, "
                 f"got {self.data.lifting}"
+            )
+        if self.data.descriptors or self.data.molecule_descriptors == "morgan":
+            raise ValueError(
+                "networks on graphs read no descriptors of molecules: leave data.descriptors out, "
+                "and data.molecule_descriptors at none"
             )
         if self.training.compile or self.training.resident is True or self.training.processes > 1:
             raise ValueError("training.compile, resident and processes are for our models only")

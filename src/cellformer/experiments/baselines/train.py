@@ -48,7 +48,7 @@ def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
 
 
 def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> dict[str, Any]:
-    materials = gather(config.data)
+    materials = gather(dataclasses.replace(config.data, molecule_descriptors="none"))
     torch.manual_seed(config.training.seed)
     model = config.model(_describe(materials))
     standardize_features(model, materials.complexes, materials.split["train"])
