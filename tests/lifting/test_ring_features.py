@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from rdkit import Chem
 
+from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
 from cellformer.lifting.cycle_basis import CycleBasis
 from cellformer.lifting.induced_cycles import InducedCycles
@@ -53,6 +56,17 @@ def test_other_ranks_keep_their_features():
     assert RingFeatures(Skeleton())(graph).dim == 1
     cells = RingFeatures(Rings())(graph)
     np.testing.assert_array_equal(cells.features[0].discrete, graph.vertex_features.discrete)
+
+
+def test_rings_keep_the_features_that_their_lifting_gives():
+    def colored(graph):
+        cells = Rings()(graph)
+        colors = Features(np.full((cells.num_cells[2], 1), 7), np.full((1, 2), 0.5, np.float32))
+        return replace(cells, features=(*cells.features[:2], colors))
+
+    rings = RingFeatures(colored)(Graph.from_smiles("c1ccccc1")).features[2]
+    assert rings.discrete.tolist() == [[7, 6, 0, 1, 0, 0, 1]]
+    assert rings.continuous.tolist() == [[0.5, 0.5]]
 
 
 def test_a_single_atom_has_no_rings_and_is_no_error():

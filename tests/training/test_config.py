@@ -56,6 +56,8 @@ def test_a_file_that_is_not_json_is_named(tmp_path):
     [
         (lambda: DataConfig(fractions=(0.5, 0.1, 0.1)), "fractions"),
         (lambda: DataConfig(max_length=2), "max_length must be at least 3"),
+        (lambda: DataConfig(max_length=5, lifting="cycle-basis"), "no use .* cycle-basis"),
+        (lambda: DataConfig(ring_features=True, lifting="skeleton"), "ring_features needs 2-cells"),
         (lambda: DataConfig(workers=-1), "workers"),
         (lambda: OptimizerConfig(warmup=1.0), "warmup"),
         (lambda: OptimizerConfig(peak_rate=0.0), "peak_rate"),

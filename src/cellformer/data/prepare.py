@@ -43,7 +43,7 @@ from cellformer.lifting.lift import Lifting
 
 logger = logging.getLogger(__name__)
 
-PREPARATION_VERSION = 3
+PREPARATION_VERSION = 4
 """Raised whenever the same lifting and encodings of the same graphs give another store."""
 
 OverLimit: TypeAlias = Literal["fail", "skip"]

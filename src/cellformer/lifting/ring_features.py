@@ -23,7 +23,7 @@ _DOUBLE, _TRIPLE, _AROMATIC = 1, 2, 3
 
 @dataclass(frozen=True)
 class RingFeatures:
-    """Another lifting, whose 2-cells get two discrete features, or six.
+    """Another lifting, whose 2-cells get two discrete features, or six, beside those they have.
 
     Two hold for any graph. The other four are read off the features of atoms and bonds, where
     these are of the "standard" or the "ogb" scheme. None depends on the order of the vertices.
@@ -43,7 +43,8 @@ class RingFeatures:
             columns += _chemistry(cells, edges_of)
         limits = np.array(RING_CATEGORIES[: len(columns)]) - 1
         table = np.minimum(np.stack(columns, axis=1).astype(np.int64), limits)
-        rings = Features(table, np.zeros((len(table), 0), np.float32))
+        own = cells.features[2]
+        rings = Features(np.hstack([own.discrete, table]), own.continuous)
         return replace(cells, features=(*cells.features[:2], rings, *cells.features[3:]))
 
 

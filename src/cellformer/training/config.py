@@ -103,6 +103,10 @@ class DataConfig:
             raise ValueError(f"data.radius must be positive and finite, got {self.radius}")
         if self.max_length is not None:
             _at_least(3, max_length=self.max_length)
+            if self.lifting not in ("auto", "induced-cycles", "rings"):
+                raise ValueError(f"data.max_length is of no use with the lifting {self.lifting}")
+        if self.ring_features and self.lifting == "skeleton":
+            raise ValueError("data.ring_features needs 2-cells, which the skeleton does not have")
         _at_least(0, workers=self.workers)
         if self.separator is not None and len(self.separator) != 1:
             raise ValueError(f"data.separator must be one character, got {self.separator!r}")
