@@ -64,7 +64,8 @@ def edge_list(shape: Shape, neighborhood: Neighborhood) -> Attention:
         scores = (q[receivers] * k[senders]).sum(dim=-1) / q.shape[-1] ** 0.5
         weights = softmax(scores, receivers, num_nodes=shape.cells)
         messages = v[senders] * weights.unsqueeze(-1)
-        return scatter(messages, receivers, dim=0, dim_size=shape.cells, reduce="sum").flatten(1)
+        received: Tensor = scatter(messages, receivers, dim=0, dim_size=shape.cells, reduce="sum")
+        return received.flatten(1)
 
     return attention
 
@@ -106,7 +107,7 @@ def ours(shape: Shape, neighborhood: Neighborhood) -> Attention:
 
 def heads_first(rows: Tensor, heads: int) -> Tensor:
     """The columns (column, head) in the order (head, column), as the peers want them."""
-    return rows.unflatten(1, (-1, heads)).transpose(1, 2).flatten(1)
+    return rows.view(len(rows), -1, heads).transpose(1, 2).flatten(1)
 
 
 def measured(shape: Shape, runs: int) -> list[Row]:

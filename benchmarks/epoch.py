@@ -6,8 +6,9 @@ epoch are the median batch times the number of batches. Needs ZINC in the folder
 CELLFORMER_DATA names.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -104,7 +105,8 @@ def ours(materials: Materials, model: CellularTransformer) -> Callable[[], None]
     step = trained(model)
 
     def action() -> None:
-        batch = next(loader)
+        batch: CellBatch = next(loader)
+        assert batch.targets is not None
         step(batch, batch.targets)
 
     return action
@@ -131,7 +133,7 @@ def gps(materials: Materials) -> tuple[GPS, Callable[[], None]]:
     return model, action
 
 
-def endless(loader: DataLoader) -> Iterator[CellBatch | Batch]:
+def endless(loader: Iterable[Any]) -> Iterator[Any]:
     """Epoch after epoch."""
     while True:
         yield from loader
@@ -184,8 +186,9 @@ def main() -> None:
         ]  # fmt: skip
     report(rows, options.out)
     print(f"An epoch is {count} times the median of {options.runs} batches, taking turns.")
-    for name, model in zip((*ATTENTIONS, "GPSConv"), (*models, peer), strict=True):
-        print(f"{name}: {sum(p.numel() for p in model.parameters()):,} parameters")
+    sizes = [sum(p.numel() for p in each.parameters()) for each in (*models, peer)]
+    for who, size in zip((*ATTENTIONS, "GPSConv"), sizes, strict=True):
+        print(f"{who}: {size:,} parameters")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The kernels on the device against the reference in float64, and twice the same bits."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -84,14 +85,14 @@ def sparse(
     def run(operator: Callable[..., Tensor], pairs: Neighborhood) -> Callable[..., Tensor]:
         return lambda q, k, v, b=None: operator(q, k, v, pairs, bias=b, scale=width**-0.5)
 
-    twice = [
+    once, again = (
         differentiated(run(fused_sparse_attention, there), inputs, dtype, part.device)
         for _ in range(2)
-    ]
+    )
     expected = differentiated(
         run(sparse_attention, neighborhood), inputs, torch.float64, torch.device("cpu")
     )
-    return compared(*twice, expected, dtype)
+    return compared(once, again, expected, dtype)
 
 
 def dropout(part: Part) -> dict[str, Any]:
@@ -119,9 +120,9 @@ def dropout(part: Part) -> dict[str, Any]:
         output, _ = sparse_attention_op(*rows, *indices, None, moved_seed, 0.3, 0.1)
         return output
 
-    twice = [differentiated(there, inputs, torch.float64, part.device) for _ in range(2)]
+    once, again = (differentiated(there, inputs, torch.float64, part.device) for _ in range(2))
     expected = differentiated(here, inputs, torch.float64, torch.device("cpu"))
-    return compared(*twice, expected, torch.float64)
+    return compared(once, again, expected, torch.float64)
 
 
 def dense(part: Part, form: str, dtype: torch.dtype) -> dict[str, Any]:
@@ -148,21 +149,21 @@ def dense(part: Part, form: str, dtype: torch.dtype) -> dict[str, Any]:
     pairs = AllPairs.of(layout)
     efficient = [SDPBackend.EFFICIENT_ATTENTION]
     forms: dict[str, Callable[..., Tensor]] = {
-        "reference": lambda *x: dense_attention(*x[:3], layout, x[3], scale=0.3),
-        "sdpa math": lambda *x: dense_sdpa_attention(*x[:3], layout, x[3], scale=0.3),
-        "sdpa efficient": lambda *x: dense_sdpa_attention(
-            *x[:3], layout, x[3], scale=0.3, backends=efficient
+        "reference": lambda q, k, v, t: dense_attention(q, k, v, layout, t, scale=0.3),
+        "sdpa math": lambda q, k, v, t: dense_sdpa_attention(q, k, v, layout, t, scale=0.3),
+        "sdpa efficient": lambda q, k, v, t: dense_sdpa_attention(
+            q, k, v, layout, t, scale=0.3, backends=efficient
         ),
-        "all pairs": lambda *x: dense_pairs_attention(*x[:3], pairs, x[3], scale=0.3),
+        "all pairs": lambda q, k, v, t: dense_pairs_attention(q, k, v, pairs, t, scale=0.3),
     }
-    twice = [differentiated(forms[form], inputs, dtype, part.device) for _ in range(2)]
+    once, again = (differentiated(forms[form], inputs, dtype, part.device) for _ in range(2))
     expected = differentiated(
-        lambda *x: dense_attention(*x[:3], here, x[3], scale=0.3),
+        lambda q, k, v, t: dense_attention(q, k, v, here, t, scale=0.3),
         inputs,
         torch.float64,
         torch.device("cpu"),
     )
-    return compared(*twice, expected, dtype)
+    return compared(once, again, expected, dtype)
 
 
 def main() -> None:
@@ -177,7 +178,7 @@ def main() -> None:
     for number, shape in enumerate(shapes):
         for dtype, bias in kinds if number == 0 else kinds[:-1]:
             part.case(
-                lambda shape=shape, dtype=dtype, bias=bias: sparse(part, shape, dtype, bias),
+                partial(sparse, part, shape, dtype, bias),
                 case="sparse",
                 shape=shape,
                 dtype=str(dtype),
@@ -193,7 +194,7 @@ def main() -> None:
     for form in forms:
         for dtype in (torch.float32, half):
             part.case(
-                lambda form=form, dtype=dtype: dense(part, form, dtype),
+                partial(dense, part, form, dtype),
                 case=f"dense, {form}",
                 dtype=str(dtype),
             )

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -56,7 +57,7 @@ class Trainer:
         """One step of training."""
         self.optimizer.zero_grad()
         loss = self.loss(batch)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
         self.optimizer.step()
         return loss.detach()
@@ -166,16 +167,14 @@ def main() -> None:
     def make(numbers: str = "float32") -> Trainer:
         return Trainer(part, materials, config, numbers)
 
-    epochs = 1 if part.small else 3
+    def timed_anew(numbers: str, ready: bool) -> dict[str, Any]:
+        return timed(make(numbers), ready, epochs=1 if part.small else 3)
+
     part.case(lambda: against_cpu(make), case="loss of one batch")
     for numbers in ("float32", "TF32", "bf16"):
         for ready in (False, True):
             case = "epoch, batches ready on the device" if ready else "epoch"
-            part.case(
-                lambda numbers=numbers, ready=ready: timed(make(numbers), ready, epochs),
-                case=case,
-                precision=numbers,
-            )
+            part.case(partial(timed_anew, numbers, ready), case=case, precision=numbers)
     part.case(lambda: assembling(make()), case="assembling the batches of an epoch")
     part.case(lambda: twice(make), case="strictly deterministic")
     part.case(lambda: profile(make("TF32")), case="profile")

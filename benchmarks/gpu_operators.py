@@ -237,7 +237,8 @@ def dense(part: Part, complexes: int, size: int, numbers: str, flex: bool) -> No
     if flex:
         compiled = flex_dense(layout, theta, 0.3)  # knows theta already
         forms = {"FlexAttention": lambda: lambda q, k, v, _: compiled(q, k, v)}
-    expected = dense_attention(*leaves, layout, theta, scale=0.3).detach()
+    q, k, v = leaves
+    expected = dense_attention(q, k, v, layout, theta, scale=0.3).detach()
 
     def form_of(make: Callable[[], Callable[..., Tensor]]) -> dict[str, Any]:
         attention = make()

@@ -11,7 +11,8 @@ import torch
 
 from benchmarks.gpu_common import Part
 from cellformer.experiments.presets import PRESETS
-from cellformer.training.fit import TrainingInterrupted, train
+from cellformer.training.fit import train
+from cellformer.training.preemption import TrainingInterrupted
 
 SPARE = 25.0  # seconds for starting, the last validation and saving
 
@@ -22,7 +23,7 @@ def seconds_per_epoch(part: Part) -> float:
     rows: list[dict[str, Any]] = json.loads(path.read_text())["rows"] if path.exists() else []
     for row in rows:
         if row["case"] == "epoch" and row.get("precision") == "TF32" and "seconds" in row:
-            return 1.4 * max(row["seconds"])
+            return 1.4 * float(max(row["seconds"]))
     return 20.0
 
 

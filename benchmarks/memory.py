@@ -95,7 +95,7 @@ def _run(cells: int, attention: str, before: int = 0) -> Measured:
     model = CellularTransformer(config, attention_plan(attention))
     model(batch).sum().backward()
     times.append(time.perf_counter())
-    taken = [after - start for start, after in itertools.pairwise(times)]
+    made_s, encode_s, collate_s, step_s = (b - a for a, b in itertools.pairwise(times))
     peak = _status("VmHWM")
     with kept_tensors() as kept:
         model(batch)
@@ -103,7 +103,10 @@ def _run(cells: int, attention: str, before: int = 0) -> Measured:
     return Measured(
         sum(made.num_cells),
         peak - before,
-        *taken,
+        made_s,
+        encode_s,
+        collate_s,
+        step_s,
         sum(map(_bytes, kept.values())),
         list(largest.shape),
         _bytes(largest),
@@ -146,13 +149,13 @@ def row(cells: int, attention: str, runs: int, peer_cells: int) -> Row:
         f"{cells} cells, {attention}",
         PEER,
         ours.step_s,
-        peer and peer.step_s,
-        peer and peer.step_s / ours.step_s,
+        None if peer is None else peer.step_s,
+        None if peer is None else peer.step_s / ours.step_s,
         runs,
         ours.cells,
         ours.peak_bytes,
-        peer and peer.peak_bytes,
-        peer and peer.peak_bytes / ours.peak_bytes,
+        None if peer is None else peer.peak_bytes,
+        None if peer is None else peer.peak_bytes / ours.peak_bytes,
         ours.peak_bytes / ours.cells,
         ours,
     )

@@ -8,6 +8,7 @@ All run in this one process, on graphs that lie in memory. The sets are read fro
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -34,7 +35,7 @@ from cellformer.complexes.union import DisjointUnion
 from cellformer.data.flat import FlatGraphs
 from cellformer.data.npz import read_npz
 from cellformer.encodings.bspe import BSPe
-from cellformer.encodings.encode import Encoding, encode, encode_many
+from cellformer.encodings.encode import encode, encode_many
 from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.lifting.cycle_basis import CycleBasis
 
@@ -74,9 +75,9 @@ def one_by_one(graphs: FlatGraphs) -> None:
         our_matrices(DisjointUnion.of(CycleBasis()(graphs.graph(row))))
 
 
-def toponetx(edges: NDArray[np.int64], vertices: int) -> tuple[TopoNetXComplex, list[object]]:
+def toponetx(edges: NDArray[np.int64], vertices: int) -> tuple[TopoNetXComplex, list[Any]]:
     """TopoNetX's complex of a graph and its cycle basis, and the same matrices."""
-    graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(vertices))
     graph.add_edges_from(edges.tolist())
     cells = TopoNetXComplex(graph)
@@ -215,7 +216,7 @@ def encoding_rows(name: str, file: str, count: int, runs: int) -> list[Row]:
     pyg = [as_pyg(skeleton) for skeleton in skeletons]
     eigenvectors = AddLaplacianEigenvectorPE(SIZE, attr_name="pe", is_undirected=True)
     walks = AddRandomWalkPE(SIZE, attr_name="pe")
-    peers: dict[type[Encoding], dict[str, Callable[[], object]]] = {
+    peers: dict[type[BSPe | RWBSPe], dict[str, Callable[[], object]]] = {
         BSPe: {
             "numpy.linalg.eigh of each": partial(dense_eigenvectors, skeletons),
             "PyG AddLaplacianEigenvectorPE": partial(pyg_encodings, eigenvectors, pyg),

@@ -30,11 +30,11 @@ CASES = {
 }
 
 
-class Products(TorchDispatchMode):
+class Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes the operands of every matrix product, as shapes and strides."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.noted: list[list[tuple[torch.Size, tuple[int, ...]]]] = []
 
     def __torch_dispatch__(
@@ -62,7 +62,7 @@ def trainer_of(recipe: Recipe, materials: Materials) -> tuple[CellularModule, An
     """The module and its optimizer, at the preset's size."""
     torch.manual_seed(0)
     module = CellularModule(recipe.build(), recipe.task, recipe.scaling)
-    return module, module.configure_optimizers()["optimizer"]  # type: ignore[index]
+    return module, module.configure_optimizers()["optimizer"]
 
 
 def step(module: CellularModule, optimizer: torch.optim.Optimizer, batch: CellBatch) -> None:
