@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 
 from cellformer.data.dataset import Task
-from cellformer.training.summary import class_counts, describe, describe_classes
+from cellformer.training.summary import class_counts, constant_outputs, describe, describe_classes
 
 
 def test_a_score_that_does_not_exist_is_called_undefined():
@@ -30,3 +31,10 @@ def test_the_rarest_class_of_each_target_is_counted_in_every_part():
         "active is no: train 1 of 3, test 0 of 2",
     ]
     assert describe_classes({"classes": {}}) == []
+
+
+@pytest.mark.parametrize(("metric", "best"), [("mae", 1.0), ("rmse", 4.0)])
+def test_no_other_answer_for_all_rows_does_better(metric, best):
+    values = np.array([[0], [1], [11], [np.nan]], np.float32)
+    answers = constant_outputs(Task("regression", ("y",), metric), values, 2)
+    assert answers.tolist() == [[best], [best]]

@@ -143,12 +143,16 @@ def score_outputs(
 def constant_outputs(
     task: Task, training_targets: NDArray[np.floating], rows: int
 ) -> Float32[np.ndarray, "row output"]:
-    """The best that one answer for all rows can do: the training median, or the commonest class."""
+    """The best that one answer for all rows can do: the training median, or the commonest class.
+
+    Where the root mean square is what counts, it is the training mean.
+    """
+    middle = np.mean if task.metric == "rmse" else np.median
     columns = []
     for column in training_targets.T:
         known = column[~np.isnan(column)]
         if task.kind == "regression":
-            columns.append([float(np.median(known)) if len(known) else math.nan])
+            columns.append([float(middle(known)) if len(known) else math.nan])
         elif task.kind == "binary":
             columns.append([float(np.mean(known)) - 0.5 if len(known) else 0.0])
         else:
