@@ -191,7 +191,7 @@ def _of_chance(scored: DatasetScores) -> list[str]:
     told = f"{scored.title}: {rows} test complexes"
     if scored.metric == "accuracy":
         told += f", so one of them is {100 / rows:.2f} points"
-    elif scored.metric in ("mae", "rmse"):
+    elif scored.metric == "mae":
         told += f", so one of them, wrong by 1 more, is {1 / rows:.2g} of the MAE"
     if not math.isnan(error):
         least = 1.96 * math.sqrt(2) * error
