@@ -11,8 +11,8 @@ import torch
 
 from benchmarks.gpu_common import Part
 from cellformer.experiments.presets import PRESETS
-from cellformer.training.fit import train
 from cellformer.training.preemption import TrainingInterrupted
+from cellformer.training.train import train
 
 SPARE = 25.0  # seconds for starting, the last validation and saving
 

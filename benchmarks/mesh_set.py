@@ -17,7 +17,7 @@ from cellformer.complexes.polygons import boundary_walks
 from cellformer.lifting.mesh import read_mesh
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
-from cellformer.training.fit import train
+from cellformer.training.train import train
 
 MESHES = ("airplane", "ant", "nut")
 EACH, FACES, JITTER = 20, 100, 0.02  # pieces of a mesh, faces of a piece, part of an edge's length

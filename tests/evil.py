@@ -4,7 +4,7 @@ import csv
 
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
-from cellformer.training.fit import train
+from cellformer.training.train import train
 from tiny import SMILES
 
 SCRIPT = "<script>document.title='owned'</script>"

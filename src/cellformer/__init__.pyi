@@ -103,10 +103,10 @@ from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingCon
 from .training.estimate import Estimate, estimate
 from .training.estimator import CellularClassifier, CellularRegressor
 from .training.evaluate import evaluate
-from .training.fit import resume, train
 from .training.predict import predict
 from .training.preemption import TrainingInterrupted
 from .training.several import cross_validate, train_ensemble
+from .training.train import resume, train
 
 __version__: str
 

@@ -1,7 +1,7 @@
 import pytest
 
 from cellformer.experiments.jobs import Job
-from cellformer.training.fit import train
+from cellformer.training.train import train
 from tiny import with_training
 
 

@@ -144,7 +144,7 @@ def test_termination_is_left_to_what_handles_it_itself_and_told_of_later():
 
 def test_a_grid_of_real_trainings_goes_on_within_a_run(tiny, tmp_path):
     """One training is stopped after its first epoch; the end is that of an uninterrupted one."""
-    from cellformer.training.fit import train
+    from cellformer.training.train import train
     from tiny import with_training
 
     tiny = with_training(tiny, epochs=2)

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from cellformer.training import budget
-from cellformer.training.fit import resume, train
+from cellformer.training.train import resume, train
 from tiny import with_training
 
 

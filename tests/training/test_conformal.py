@@ -9,7 +9,7 @@ from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.conformal import Residuals, coverage
 from cellformer.training.evaluate import evaluate
-from cellformer.training.fit import train
+from cellformer.training.train import train
 
 TASK = Task("regression", ("a", "b"), "mae")
 NAN = np.nan

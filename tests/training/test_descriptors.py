@@ -22,10 +22,10 @@ from cellformer.training.build import build_descriptors, build_encodings, settle
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.estimate import estimate
 from cellformer.training.estimator import CellularRegressor
-from cellformer.training.fit import resume, train
 from cellformer.training.materials import gather
 from cellformer.training.one_complex import complex_of_smiles, one_complex
 from cellformer.training.predict import predict
+from cellformer.training.train import resume, train
 from cellformer.training.trained import TrainedRun
 from tiny import SMILES
 

@@ -22,7 +22,7 @@ from cellformer.data.npz import write_npz
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from cellformer.training.distributed import World, launched, lost_contact
-from cellformer.training.fit import train
+from cellformer.training.train import train
 from tiny import SMILES, with_training
 
 TWO = Path(__file__).parent / "two_processes.py"

@@ -26,9 +26,10 @@ from cellformer.model.config import ModelConfig
 from cellformer.model.plan import general_sparse, pairwise_mixed
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import RunConfig
-from cellformer.training.fit import Loaders, resume, train
+from cellformer.training.fit import Loaders
 from cellformer.training.run_folder import RunFolder
 from cellformer.training.schedule import warmup_cosine
+from cellformer.training.train import resume, train
 from tiny import SMILES, with_training, write_molecules
 
 

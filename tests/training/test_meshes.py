@@ -14,9 +14,9 @@ from cellformer.model.config import ArchitectureConfig
 from cellformer.report.write import write_report
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from cellformer.training.evaluate import evaluate
-from cellformer.training.fit import train
 from cellformer.training.predict import predict
 from cellformer.training.several import cross_validate, train_ensemble
+from cellformer.training.train import train
 from mesh_sets import triangles, write_off, write_pieces
 
 

@@ -3,9 +3,9 @@ import subprocess
 
 import pytest
 
-from cellformer.training.fit import resume, train
 from cellformer.training.origin import read_sessions, source_state
 from cellformer.training.run_folder import RunFolder
+from cellformer.training.train import resume, train
 from tiny import with_training
 
 

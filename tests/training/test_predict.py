@@ -14,8 +14,8 @@ from cellformer.data.dataset import Task
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.evaluate import evaluate
-from cellformer.training.fit import train
 from cellformer.training.predict import RowError, columns_of, predict
+from cellformer.training.train import train
 from tiny import with_training, write_molecules
 
 HEADER = ("name", "smiles", "solubility", "prediction")

@@ -9,7 +9,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from cellformer.training.fit import resume, train
 from cellformer.training.module import CellularModule
 from cellformer.training.preemption import (
     SIGNALS,
@@ -17,6 +16,7 @@ from cellformer.training.preemption import (
     StopSignal,
     TrainingInterrupted,
 )
+from cellformer.training.train import resume, train
 from tiny import with_training
 
 

@@ -9,7 +9,6 @@ from cellformer.model.config import ArchitectureConfig
 from cellformer.training import several
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.evaluate import evaluate
-from cellformer.training.fit import train
 from cellformer.training.predict import predict
 from cellformer.training.preemption import TrainingInterrupted
 from cellformer.training.run_folder import RunFolder
@@ -19,6 +18,7 @@ from cellformer.training.several import (
     resume_several,
     train_ensemble,
 )
+from cellformer.training.train import train
 from tiny import SMILES, with_training
 
 SIZES = [float(len(text)) for text in SMILES]

@@ -12,9 +12,9 @@ import torch
 
 from cellformer.training.config import RunConfig
 from cellformer.training.distributed import PeerError, joined
-from cellformer.training.fit import resume, train
 from cellformer.training.module import CellularModule
 from cellformer.training.preemption import TrainingInterrupted
+from cellformer.training.train import resume, train
 
 RANK = int(os.environ["RANK"])
 

@@ -87,7 +87,6 @@ def run(arguments: Namespace) -> int:
     from cellformer.report.write import write_report
     from cellformer.training.distributed import PeerError, is_first
     from cellformer.training.ensemble import MemberKind
-    from cellformer.training.fit import resume, train
     from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
     from cellformer.training.run_folder import RunFolder
     from cellformer.training.several import (
@@ -97,6 +96,7 @@ def run(arguments: Namespace) -> int:
         train_several,
     )
     from cellformer.training.summary import describe
+    from cellformer.training.train import resume, train
 
     try:
         if source is None:

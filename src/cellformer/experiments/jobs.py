@@ -8,8 +8,8 @@ from typing import Any
 from lightning.pytorch import Callback
 
 from cellformer.training.config import RunConfig
-from cellformer.training.fit import resume, train
 from cellformer.training.run_folder import RunFolder
+from cellformer.training.train import resume, train
 
 
 @dataclass(frozen=True)

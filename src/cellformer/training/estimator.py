@@ -42,8 +42,8 @@ from cellformer.training.config import (
     TrainingConfig,
 )
 from cellformer.training.ensemble import Ensemble, pooled, spread
-from cellformer.training.fit import train
 from cellformer.training.several import train_ensemble
+from cellformer.training.train import train
 
 
 class _CellularEstimator(BaseEstimator):  # type: ignore[misc]

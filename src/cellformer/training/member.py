@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cellformer.training.distributed import PeerError
-from cellformer.training.fit import resume
 from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
+from cellformer.training.train import resume
 
 
 def main(arguments: Sequence[str]) -> int:

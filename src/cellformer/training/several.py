@@ -21,12 +21,12 @@ from cellformer.training.ensemble import (
     read_members,
     write_members,
 )
-from cellformer.training.fit import resume, train
 from cellformer.training.materials import Materials, gather
 from cellformer.training.preemption import TrainingInterrupted
 from cellformer.training.run_folder import RunFolder, write_json
 from cellformer.training.session import session
 from cellformer.training.summary import residuals_of, score_outputs, shown
+from cellformer.training.train import resume, train
 
 logger = logging.getLogger(__name__)
 
