@@ -28,6 +28,22 @@ def test_the_readme_says_what_the_results_say():
             assert f"| {row['peer_s'] * 1e3:.1f} ({row['ratio']:.2g}x) |" in line
 
 
+def test_the_readme_tells_scores_of_the_results():
+    text = (ROOT / "README.md").read_text("utf-8")
+    for start, runs in {
+        "| ZINC-12k,": ["zinc/pairwise-mixed-rwbspe-0"],
+        "| molhiv,": ["molhiv/general-sparse-rwbspe-0"],
+        "| regenerated GCB": [f"gcb-hard/pairwise-sparse-rwpe-{seed}" for seed in range(3)],
+    }.items():
+        (line,) = (line for line in text.splitlines() if line.startswith(start))
+        told = [json.loads((ROOT / "results" / run / "summary.json").read_text()) for run in runs]
+        mean = sum(one["scores"]["best"]["test"][one["metric"]] for one in told) / len(told)
+        assert f"**{mean:.3f}**" in line
+    esol = json.loads((ROOT / "results/small-tables/scores.json").read_text())["sets"]["esol"]
+    assert f"**{esol['ours_mean']:.3f}** all defaults | same split: random forest" in text
+    assert f"random forest {esol['forest_mean']:.3f} |" in text
+
+
 def test_every_function_takes_paths_as_text_too():
     with warnings.catch_warnings(action="ignore"):  # of libraries, when they are imported
         functions = [getattr(cf, name) for name in cf.__all__]
