@@ -20,7 +20,7 @@ def with_brackets(arguments: Sequence[str]) -> list[str]:
     waiting: str | None = None  # the option whose value comes next
     for word in arguments:
         name, equals, value = word.partition("=")
-        if waiting is not None:
+        if waiting is not None and not word.startswith("--"):
             read.append(_bracketed(word, options[waiting]))
             waiting = None
         elif name in options and equals:
