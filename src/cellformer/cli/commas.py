@@ -1,13 +1,12 @@
 """Several values of one option, with commas between them."""
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from functools import cache
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin
 
-from cellformer.training.config import RunConfig
+from cellformer.cli.fields import field_types
 
 
 def with_brackets(arguments: Sequence[str]) -> list[str]:
@@ -44,10 +43,8 @@ def _bracketed(value: str, hints: tuple[Any, ...]) -> str:
 def _options() -> dict[str, tuple[Any, ...]]:
     """The options of `RunConfig` that take several values, with all that each accepts."""
     found = {}
-    for part, kind in get_type_hints(RunConfig).items():
-        fields = get_type_hints(kind) if dataclasses.is_dataclass(kind) else {}
-        for name, hint in fields.items():
-            hints = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-            if any(get_origin(each) is tuple for each in hints):
-                found[f"--{part}.{name}"] = hints
+    for field, hint in field_types().items():
+        hints = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        if any(get_origin(each) is tuple for each in hints):
+            found[f"--{field}"] = hints
     return found

@@ -12,6 +12,16 @@ from cellformer.experiments.presets import flatten
 from cellformer.training.config import RunConfig
 
 
+def field_types() -> dict[str, Any]:
+    """The type of every field of the parts of `RunConfig`, by its dotted name."""
+    return {
+        f"{part}.{name}": hint
+        for part, kind in get_type_hints(RunConfig).items()
+        if dataclasses.is_dataclass(kind)
+        for name, hint in get_type_hints(kind).items()
+    }
+
+
 def add_fields(parser: Parser, skip: Collection[str]) -> None:
     """An option for each field of `RunConfig` but those to skip, without a default.
 
@@ -20,18 +30,17 @@ def add_fields(parser: Parser, skip: Collection[str]) -> None:
     described = Parser()  # as cellformer train has them
     described.add_class_arguments(RunConfig, None)
     help_of = {action.dest: action.help for action in described._actions}
-    for part, kind in get_type_hints(RunConfig).items():
-        if not dataclasses.is_dataclass(kind):
-            continue
-        group = parser.add_argument_group(
-            f"{part}: values other than the preset's", description=None
-        )
-        for name, hint in get_type_hints(kind).items():
-            field = f"{part}.{name}"
-            if field not in skip:
-                group.add_argument(
-                    f"--{field}", type=hint, default=argparse.SUPPRESS, help=help_of[field]
-                )
+    groups = {}
+    for field, hint in field_types().items():
+        part = field.partition(".")[0]
+        if part not in groups:
+            groups[part] = parser.add_argument_group(
+                f"{part}: values other than the preset's", description=None
+            )
+        if field not in skip:
+            groups[part].add_argument(
+                f"--{field}", type=hint, default=argparse.SUPPRESS, help=help_of[field]
+            )
 
 
 def given_fields(arguments: Namespace) -> dict[str, Any]:
