@@ -15,8 +15,8 @@ from torch_geometric.utils import scatter, softmax
 
 from benchmarks.timing import Row, parser, report, rows_of
 from cellformer.attention.operator import attend, use_attention
-from cellformer.complexes.neighborhood import Neighborhood
-from cellformer.training.memory import keep_freed_memory
+from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.training.loop.allocator import keep_freed_memory
 
 
 @dataclass(frozen=True)

@@ -18,19 +18,19 @@ from torch_geometric.nn import GINEConv, GPSConv, global_add_pool
 from torch_geometric.transforms import AddRandomWalkPE
 
 from benchmarks.timing import Row, medians, parser, report
-from cellformer.complexes.batch import CellBatch
-from cellformer.complexes.interop.pyg_data import to_pyg
-from cellformer.complexes.neighborhood import Neighborhood
-from cellformer.data.loader import batches
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.data.interop.pyg_data import to_pyg
+from cellformer.data.loading.loader import batches
 from cellformer.data.sources import open_source
 from cellformer.experiments.presets import PRESETS
 from cellformer.model.config import AttentionName, DataShape, ModelConfig
+from cellformer.model.device_neighborhoods import resident_for
 from cellformer.model.patterns import patterns
 from cellformer.model.plan import attention_plan
-from cellformer.model.residence import resident_for
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.materials import Materials, gather
-from cellformer.training.memory import keep_freed_memory
+from cellformer.training.loop.allocator import keep_freed_memory
+from cellformer.training.materials.materials import Materials, gather
 
 PRESET = PRESETS["zinc"]
 ATTENTIONS: tuple[AttentionName, ...] = ("pairwise-mixed", "pairwise-sparse", "general-sparse")

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from cellformer.attention.gpu_operator import sparse_attention_backward_op, sparse_attention_op
+from cellformer.attention.gpu.operator import sparse_attention_backward_op, sparse_attention_op
 
 PACKAGES = ("torch", "triton", "torch-geometric", "numba", "numpy", "lightning")
 
@@ -32,10 +32,10 @@ def versions() -> dict[str, str | None]:
 
 def interpret_kernels() -> None:
     """Has the GPU's operator take tensors on a CPU, by Triton's interpreter."""
-    from cellformer.attention import gpu_sparse
+    from cellformer.attention.gpu import launch
 
-    sparse_attention_op.register_kernel("cpu")(gpu_sparse.forward)
-    sparse_attention_backward_op.register_kernel("cpu")(gpu_sparse.backward)
+    sparse_attention_op.register_kernel("cpu")(launch.forward)
+    sparse_attention_backward_op.register_kernel("cpu")(launch.backward)
 
 
 @dataclass

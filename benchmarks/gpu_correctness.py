@@ -10,14 +10,14 @@ from torch.nn.attention import SDPBackend
 
 from benchmarks.gpu_common import Part
 from cellformer.attention.arrows import ArrowAttention, Columns, Shape
-from cellformer.attention.cpu_operator import operands
-from cellformer.attention.dense_blocks import DenseBlocks
-from cellformer.attention.dense_pairs import AllPairs, dense_pairs_attention
-from cellformer.attention.dense_reference import dense_attention
-from cellformer.attention.dense_sdpa import dense_sdpa_attention
-from cellformer.attention.gpu_operator import fused_sparse_attention, sparse_attention_op
+from cellformer.attention.cpu.operator import operands
+from cellformer.attention.dense.blocks import DenseBlocks
+from cellformer.attention.dense.reference import dense_attention
+from cellformer.attention.dense.sdpa import dense_sdpa_attention
+from cellformer.attention.gpu.dense_pairs import AllPairs, dense_pairs_attention
+from cellformer.attention.gpu.operator import fused_sparse_attention, sparse_attention_op
 from cellformer.attention.sparse_reference import sparse_attention
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 Results = list[Tensor]

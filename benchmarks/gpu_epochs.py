@@ -12,13 +12,13 @@ from torch import Tensor
 
 from benchmarks.gpu_common import Part, precision
 from cellformer.attention.operator import use_attention
-from cellformer.complexes.batch import CellBatch
-from cellformer.data.loader import batches
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.data.loading.loader import batches
 from cellformer.experiments.presets import PRESETS
 from cellformer.training.config import RunConfig
-from cellformer.training.loss import loss_of
-from cellformer.training.materials import Materials, gather
-from cellformer.training.recipe import Recipe
+from cellformer.training.loop.loss import loss_of
+from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.runs.recipe import Recipe
 
 
 @dataclass

@@ -12,12 +12,12 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend
 
 from benchmarks.gpu_common import Part, precision
-from cellformer.attention.dense_blocks import DenseBlock, DenseBlocks
-from cellformer.attention.dense_pairs import AllPairs, dense_pairs_attention
-from cellformer.attention.dense_reference import dense_attention
-from cellformer.attention.dense_sdpa import dense_sdpa_attention
+from cellformer.attention.dense.blocks import DenseBlock, DenseBlocks
+from cellformer.attention.dense.reference import dense_attention
+from cellformer.attention.dense.sdpa import dense_sdpa_attention
+from cellformer.attention.gpu.dense_pairs import AllPairs, dense_pairs_attention
 from cellformer.attention.operator import attend, use_attention
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 RUNS = 15
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -163,9 +163,9 @@ def sparse(part: Part, shape: Any, numbers: str, flex: bool) -> None:
 
 
 def cuts(part: Part, shape: Any, numbers: str) -> None:
-    """Our kernels with the work cut otherwise, to choose the constants of `gpu_sparse`."""
+    """Our kernels with the work cut otherwise, to choose the constants of `launch`."""
     from benchmarks.attention import ours
-    from cellformer.attention import gpu_sparse
+    from cellformer.attention.gpu import launch
 
     dtype, _ = precision(numbers)
     neighborhood = shape.neighborhood().to(part.device)
@@ -183,9 +183,9 @@ def cuts(part: Part, shape: Any, numbers: str) -> None:
         (8, 4096, 512),
     ):
         with (
-            patch.object(gpu_sparse, "MOST_PAIRS", most_pairs),
-            patch.object(gpu_sparse, "NUMBERS", block),
-            patch.object(gpu_sparse, "PER_WARP", per_warp),
+            patch.object(launch, "MOST_PAIRS", most_pairs),
+            patch.object(launch, "NUMBERS", block),
+            patch.object(launch, "PER_WARP", per_warp),
         ):
             part.case(
                 lambda: timed(part, fused, leaves, slope),

@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.gpu_common import Part
 from cellformer.experiments.presets import PRESETS
-from cellformer.training.preemption import TrainingInterrupted
+from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.train import train
 
 SPARE = 25.0  # seconds for starting, the last validation and saving

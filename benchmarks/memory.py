@@ -20,14 +20,14 @@ from torch import Tensor
 
 from benchmarks.timing import parser, write_figures
 from cellformer.attention.operator import Implementation, use_attention
-from cellformer.complexes.batch import collate
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.examples import torus_grid
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwpe import RWPe
 from cellformer.model.config import ModelConfig
 from cellformer.model.plan import attention_plan
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.step_memory import kept_tensors
+from cellformer.training.estimating.step_memory import kept_tensors
 
 SIZES = (10_000, 100_000, 1_000_000)
 ATTENTIONS = ("pairwise-sparse", "general-sparse")

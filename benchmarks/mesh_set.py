@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.timing import data_folder
 from cellformer.complexes.polygons import boundary_walks
-from cellformer.lifting.mesh import read_mesh
+from cellformer.data.readers.mesh_file import read_mesh
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from cellformer.training.train import train

@@ -20,7 +20,9 @@ from torch_geometric.transforms import AddLaplacianEigenvectorPE, AddRandomWalkP
 
 from benchmarks.timing import Row, data_folder, parser, report, rows_of
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.neighborhoods import (
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.union import DisjointUnion
+from cellformer.complexes.matrices import (
     Matrix,
     barycentric_skeleton,
     down_adjacency,
@@ -30,10 +32,8 @@ from cellformer.complexes.neighborhoods import (
     up_adjacency,
     up_laplacian,
 )
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.union import DisjointUnion
 from cellformer.data.flat import FlatGraphs
-from cellformer.data.npz import read_npz
+from cellformer.data.readers.npz import read_npz
 from cellformer.encodings.bspe import BSPe
 from cellformer.encodings.encode import encode, encode_many
 from cellformer.encodings.rwbspe import RWBSPe

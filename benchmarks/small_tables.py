@@ -32,7 +32,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import root_mean_squared_error
 
 from cellformer.training.config import RunConfig
-from cellformer.training.materials import gather
+from cellformer.training.materials.materials import gather
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.timing import Row, data_folder, medians, parser, report
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 from cellformer.experiments.presets import PRESETS
 from cellformer.model.patterns import patterns
-from cellformer.training.materials import Materials, gather
-from cellformer.training.memory import keep_freed_memory
-from cellformer.training.module import CellularModule
-from cellformer.training.recipe import Recipe
+from cellformer.training.loop.allocator import keep_freed_memory
+from cellformer.training.loop.module import CellularModule
+from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.runs.recipe import Recipe
 
 CASES = {
     "ZINC pairwise-mixed": ("zinc", "zinc/zinc12k_graphs.npz"),

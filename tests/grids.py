@@ -2,15 +2,15 @@
 
 from dataclasses import asdict
 
-from cellformer.experiments.grid import Experiment, configured
-from cellformer.experiments.results import note_failure
-from cellformer.training.run_folder import RunFolder, write_json
+from cellformer.experiments.grid.grid import Experiment, configured
+from cellformer.experiments.grid.results import note_failure
+from cellformer.training.runs.run_folder import RunFolder, write_json
 
 METRICS = {"gcb-hard": "accuracy", "zinc": "mae", "molhiv": "rocauc"}
 CURVE = "epoch,step,learning_rate,val_accuracy,seconds\n0,4,0.1,0.5,1.5\n1,8,0.1,0.6,2.5\n"
 
 
-def summary_of(source, test, val=None, *, regenerated=False, fingerprint="f", rows=190):
+def summary_of(source, test, val=None, *, regenerated=False, digest="f", rows=190):
     metric = METRICS.get(source, "accuracy")
     scored = {"val": {metric: test if val is None else val}, "test": {metric: test}}
     return {
@@ -24,7 +24,7 @@ def summary_of(source, test, val=None, *, regenerated=False, fingerprint="f", ro
         "parameters": 1234,
         "data": {
             "name": f"{source} (regenerated)" if regenerated else source,
-            "fingerprint": fingerprint,
+            "fingerprint": digest,
         },
         "source": {"commit": "abc", "dirty": False},
         "versions": {"torch": "2", "cellformer": "0"},

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cellformer.complexes.polygons import boundary_walks
-from cellformer.lifting.mesh import read_mesh
+from cellformer.data.readers.mesh_file import read_mesh
 
 
 def write_off(path, points, faces):

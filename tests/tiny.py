@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from cellformer.complexes.graph import Graph
-from cellformer.data.npz import write_npz
+from cellformer.data.readers.npz import write_npz
 
 SMILES = (
     "C", "CC", "C=C", "CO", "CCO", "CC(C)O", "c1ccccc1", "Cc1ccccc1", "Oc1ccccc1", "C1CC1",

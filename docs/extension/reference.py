@@ -18,7 +18,8 @@ import cellformer
 
 STUB = Path(cellformer.__file__).with_suffix(".pyi")
 ADDED = "set_fit_request, set_predict_request, set_score_request"  # to estimators, by scikit-learn
-BASE = "cellformer.training.estimator._CellularEstimator"  # its docstring tells the parameters
+# Its docstring tells the parameters.
+BASE = "cellformer.training.sklearn_estimators._CellularEstimator"
 
 
 def names() -> dict[str, dict[str, str]]:

@@ -1,19 +1,15 @@
-from .attention.dense_memory import DenseMemoryError
+from .attention.dense.memory import DenseMemoryError
 from .attention.operator import attend
-from .complexes.batch import CellBatch, collate
+from .complexes.batches.batch import CellBatch, collate
+from .complexes.batches.device_store import ResidentComplexes
 from .complexes.cell_complex import CellComplex
 from .complexes.features import Features
 from .complexes.graph import Graph
-from .complexes.interop.networkx_graph import from_networkx, to_networkx
-from .complexes.interop.pyg_cells import (
-    CellData,
-    batch_from_pyg,
-    complex_from_pyg,
-    complex_to_pyg,
-)
-from .complexes.interop.pyg_data import from_pyg, to_pyg
-from .complexes.interop.toponetx_complex import from_toponetx, to_toponetx
-from .complexes.neighborhoods import (
+from .complexes.many.ragged import RaggedComplexes
+from .complexes.many.ragged_graphs import RaggedGraphs
+from .complexes.many.store import open_ragged, save_ragged
+from .complexes.many.union import DisjointUnion
+from .complexes.matrices import (
     barycentric_skeleton,
     containment,
     down_adjacency,
@@ -23,28 +19,34 @@ from .complexes.neighborhoods import (
     up_adjacency,
     up_laplacian,
 )
-from .complexes.ragged import RaggedComplexes
-from .complexes.ragged_graphs import RaggedGraphs
 from .complexes.relabel import flip, permute, permute_graph
 from .complexes.removal import without_cell
-from .complexes.resident import ResidentComplexes
-from .complexes.store import open_ragged, save_ragged
-from .complexes.union import DisjointUnion
-from .data.cell_split import split_cells
 from .data.complex_list import complex_set
 from .data.dataset import GraphSet, Task
 from .data.flat import in_memory
-from .data.loader import batches
-from .data.molecule_keys import molecule_keys
-from .data.molecules import molecules
-from .data.npz import read_npz, write_npz
-from .data.prepare import Prepared, prepare
-from .data.pyg_sets import from_pyg_dataset
-from .data.pyg_transform import AddCells
+from .data.interop.networkx_graph import from_networkx, to_networkx
+from .data.interop.pyg_cells import (
+    CellData,
+    batch_from_pyg,
+    complex_from_pyg,
+    complex_to_pyg,
+)
+from .data.interop.pyg_data import from_pyg, to_pyg
+from .data.interop.pyg_sets import from_pyg_dataset
+from .data.interop.pyg_transform import AddCells
+from .data.interop.toponetx_complex import from_toponetx, to_toponetx
+from .data.interop.toponetx_sets import from_toponetx_list
+from .data.loading.loader import batches
+from .data.preparing.prepare import Prepared, prepare
+from .data.readers.mesh_file import read_mesh
+from .data.readers.npz import read_npz, write_npz
+from .data.readers.point_files import read_points
 from .data.sources import open_source
-from .data.splits import fold_split, random_split, scaffold_split
-from .data.table import Table, read_table, write_table
-from .data.toponetx_sets import from_toponetx_list
+from .data.splitting.cell_split import split_cells
+from .data.splitting.molecule_keys import molecule_keys
+from .data.splitting.splits import fold_split, random_split, scaffold_split
+from .data.tables.molecules import molecules
+from .data.tables.table import Table, read_table, write_table
 from .drawing.attention import draw_attention, draw_attention_matrix
 from .drawing.colors import encoding_colors
 from .drawing.contributions import draw_contributions
@@ -60,12 +62,12 @@ from .encodings.rwbspe import RWBSPe
 from .encodings.rwpe import RWPe
 from .encodings.slepians import Slepians
 from .encodings.zeros import Zeros
-from .experiments.grid import Grid, jobs_of
-from .experiments.jobs import Job
+from .experiments.grid.grid import Grid, jobs_of
+from .experiments.grid.reproduce import reproduce
+from .experiments.grid.write_tables import write_tables
 from .experiments.presets import PRESETS
-from .experiments.reproduce import reproduce
-from .experiments.runner import Outcome, Sequential
-from .experiments.write_tables import write_tables
+from .experiments.running.jobs import Job
+from .experiments.running.runner import Outcome, Sequential
 from .explaining.attention import attention_of
 from .explaining.explain import explain
 from .explaining.integrated_gradients import integrated_gradients
@@ -74,16 +76,16 @@ from .lifting.cliques import Cliques
 from .lifting.cycle_basis import CycleBasis
 from .lifting.induced_cycles import InducedCycles
 from .lifting.lift import CollectiveLifting, Lifting, LiftingLimitError, lift
-from .lifting.mesh import mesh_complex, read_mesh
+from .lifting.mesh import mesh_complex
 from .lifting.mesh_features import with_mesh_features
 from .lifting.own_cells import OwnCells
 from .lifting.point_cloud import PointNeighbors
 from .lifting.point_features import with_point_features
-from .lifting.point_files import read_points
 from .lifting.ring_features import RingFeatures
 from .lifting.rings import Rings
 from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
+from .model.device_neighborhoods import resident_for
 from .model.diagram import Arrow, TensorDiagram, paper_diagram
 from .model.feature_scaling import standardize_features
 from .model.plan import (
@@ -96,16 +98,15 @@ from .model.plan import (
     pairwise_mixed,
     pairwise_sparse,
 )
-from .model.residence import resident_for
 from .model.transformer import CellularTransformer
 from .report.write import write_report
+from .training.answers.evaluate import evaluate
+from .training.answers.predict import predict
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
-from .training.estimate import Estimate, estimate
-from .training.estimator import CellularClassifier, CellularRegressor
-from .training.evaluate import evaluate
-from .training.predict import predict
-from .training.preemption import TrainingInterrupted
+from .training.estimating.estimate import Estimate, estimate
+from .training.loop.preemption import TrainingInterrupted
 from .training.several import cross_validate, train_ensemble
+from .training.sklearn_estimators import CellularClassifier, CellularRegressor
 from .training.train import resume, train
 
 __version__: str

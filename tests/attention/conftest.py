@@ -3,8 +3,8 @@ import pytest
 import torch
 from scipy import sparse
 
-from cellformer.attention.gpu_operator import sparse_attention_backward_op, sparse_attention_op
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.attention.gpu.operator import sparse_attention_backward_op, sparse_attention_op
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 
 def _tokens(seed, receivers, senders, head_width=3, heads=2, dtype=torch.float64):
@@ -51,8 +51,8 @@ def dense_matrix():
 def interpreted():
     """The GPU's operator takes tensors on a CPU, its kernels run by Triton's interpreter."""
     triton = pytest.importorskip("triton")
-    gpu_sparse = pytest.importorskip("cellformer.attention.gpu_sparse")
+    launch = pytest.importorskip("cellformer.attention.gpu.launch")
     if not triton.knobs.runtime.interpret:
         pytest.skip("TRITON_INTERPRET is not 1, so Triton's kernels need a GPU")
-    sparse_attention_op.register_kernel("cpu")(gpu_sparse.forward)
-    sparse_attention_backward_op.register_kernel("cpu")(gpu_sparse.backward)
+    sparse_attention_op.register_kernel("cpu")(launch.forward)
+    sparse_attention_backward_op.register_kernel("cpu")(launch.backward)

@@ -5,8 +5,8 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from cellformer.attention.dense_blocks import DenseBlocks
-from cellformer.attention.dense_reference import dense_attention
+from cellformer.attention.dense.blocks import DenseBlocks
+from cellformer.attention.dense.reference import dense_attention
 from cellformer.attention.operator import attend, implementation, use_attention
 from cellformer.attention.sparse_reference import sparse_attention
 
@@ -76,7 +76,7 @@ COMPILED = """
 import sys
 import torch
 from cellformer.attention.operator import attend
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 torch.manual_seed(0)
 inputs = [torch.randn(6, width, 4, requires_grad=True) for width in (3, 3, 5)]

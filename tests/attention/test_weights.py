@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from cellformer.attention.dense_blocks import DenseBlocks
+from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.operator import attend
 from cellformer.attention.recording import record_attention
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 HEADS, WIDTH = 3, 4
 

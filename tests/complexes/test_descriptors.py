@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from cellformer.complexes.batch import CellBatch, collate
+from cellformer.complexes.batches.batch import CellBatch, collate
+from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.descriptors import Descriptors, with_values
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.store import merge_ragged, open_ragged, save_ragged
 from cellformer.complexes.removal import without_cell
-from cellformer.complexes.resident import ResidentComplexes
-from cellformer.complexes.store import merge_ragged, open_ragged, save_ragged
 from cellformer.lifting.induced_cycles import InducedCycles
 
 COUNTS = np.array([[0, 255, 3], [1, 0, 0], [7, 2, 0]], np.uint8)

@@ -3,7 +3,7 @@ import pytest
 
 from cellformer.complexes import examples
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.neighborhoods import hodge_laplacian
+from cellformer.complexes.matrices import hodge_laplacian
 from cellformer.complexes.polygons import boundary_walks, edge_ends
 from strategies import NAMED
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from cellformer.complexes import examples
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.interop.networkx_graph import from_networkx, to_networkx
-from cellformer.complexes.interop.pyg_data import from_pyg, to_pyg
-from cellformer.complexes.interop.toponetx_complex import from_toponetx, to_toponetx
 from cellformer.complexes.polygons import boundary_walks, edge_ends
+from cellformer.data.interop.networkx_graph import from_networkx, to_networkx
+from cellformer.data.interop.pyg_data import from_pyg, to_pyg
+from cellformer.data.interop.toponetx_complex import from_toponetx, to_toponetx
 from strategies import NAMED, assert_same_graph, complexes, graphs
 
 with warnings.catch_warnings():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cellformer.complexes import examples
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.neighborhoods import containment
+from cellformer.complexes.matrices import containment
 from cellformer.complexes.removal import without_cell
 from strategies import NAMED
 

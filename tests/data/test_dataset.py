@@ -9,7 +9,7 @@ from cellformer.data.dataset import (
     SmilesList,
     Task,
     check_split,
-    fingerprint_of,
+    digest_of,
 )
 from cellformer.data.flat import FlatGraphs, in_memory
 
@@ -42,7 +42,7 @@ def test_a_split_needs_all_three_parts():
         check_split({"train": np.arange(3)}, 3, "here")
 
 
-def test_a_fingerprint_sees_borders_types_and_shapes():
+def test_a_digest_sees_borders_types_and_shapes():
     parts = [
         ["ab", "c"],
         ["a", "bc"],
@@ -52,7 +52,7 @@ def test_a_fingerprint_sees_borders_types_and_shapes():
         [np.arange(4, dtype=np.int32)],
         [np.arange(2), np.arange(2)],
     ]
-    assert len({fingerprint_of(one) for one in parts}) == len(parts)
+    assert len({digest_of(one) for one in parts}) == len(parts)
 
 
 def test_sets_survive_pickling_and_sequences_have_the_protocol():

@@ -5,10 +5,11 @@ import pytest
 
 from cellformer.complexes.graph import Graph
 from cellformer.data.flat import in_memory
-from cellformer.data.fragments import keep_fragments, largest_fragment
-from cellformer.data.molecule_keys import molecule_keys
-from cellformer.data.molecules import molecules
-from cellformer.data.table import read_table
+from cellformer.data.fragments import keep_fragments
+from cellformer.data.splitting.molecule_keys import molecule_keys
+from cellformer.data.tables.molecules import molecules
+from cellformer.data.tables.table import read_table
+from cellformer.molecules.fragments import largest_fragment
 
 
 @pytest.mark.parametrize(
@@ -46,14 +47,14 @@ def test_a_set_follows_its_fragments_and_says_how_many_it_lost(tmp_path, caplog)
     assert "the largest fragment was taken of 1 of 4 molecules" in caplog.text
     assert kept.graph(0).num_vertices == 3
     assert opened.graph(0).num_vertices == 4
-    assert kept.fingerprint != opened.fingerprint
+    assert kept.digest != opened.digest
     np.testing.assert_array_equal(kept.targets, opened.targets)
     with pytest.raises(ValueError, match="C1CC"):
         kept.graph(3)
     before, after = molecule_keys(opened.smiles), molecule_keys(kept.smiles)
     assert before[0] != before[1]
     assert after[0] == after[1]  # now duplicates
-    assert keep_fragments(kept, "largest").fingerprint == kept.fingerprint
+    assert keep_fragments(kept, "largest").digest == kept.digest
 
 
 def test_sets_without_smiles_are_refused():

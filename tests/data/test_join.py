@@ -6,8 +6,8 @@ from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import SmilesList, Task
 from cellformer.data.flat import in_memory
 from cellformer.data.join import JoinedGraphs, join
-from cellformer.data.molecules import molecules
-from cellformer.data.table import Table
+from cellformer.data.tables.molecules import molecules
+from cellformer.data.tables.table import Table
 
 TASK = Task("regression", ("y",), "mae")
 
@@ -42,10 +42,10 @@ def test_molecules_stay_molecules():
     joined = join([one, two])
     assert isinstance(joined.graphs, SmilesList)
     assert joined.smiles == ("C", "bad", "O")
-    assert joined.fingerprint == SmilesList(("C", "bad", "O")).fingerprint()
+    assert joined.digest == SmilesList(("C", "bad", "O")).digest()
     with pytest.raises(ValueError, match="bad"):
         joined.graph(1)
 
 
-def test_the_fingerprint_sees_order():
-    assert join([some(1), some(2)]).fingerprint != join([some(2), some(1)]).fingerprint
+def test_the_digest_sees_order():
+    assert join([some(1), some(2)]).digest != join([some(2), some(1)]).digest

@@ -1,7 +1,7 @@
 import pytest
 
 from cellformer.complexes.graph import Graph
-from cellformer.data.npz import write_npz
+from cellformer.data.readers.npz import write_npz
 from cellformer.data.sources import open_source, source_names
 
 

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from cellformer.drawing.score_grid import ScorePanel, draw_score_grid
-from cellformer.drawing.score_ranks import RankPanel, RankRow, draw_score_ranks
+from cellformer.drawing.scores.grid import ScorePanel, draw_score_grid
+from cellformer.drawing.scores.ranks import RankPanel, RankRow, draw_score_ranks
 from cellformer.drawing.theme import DARK, LIGHT
 
 ROWS, COLUMNS = ("a_b", "c$d"), ("x", "y")

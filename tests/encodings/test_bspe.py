@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cellformer.encodings.barycentric import looped_skeleton
 from cellformer.encodings.bspe import BSPe, normalized
 from cellformer.encodings.encode import encode
-from cellformer.encodings.spectrum import smallest_eigenvectors
+from cellformer.encodings.numerics.lowest_eigenvectors import smallest_eigenvectors
 
 
 def check_against_networkx(cells, adjacency, size):

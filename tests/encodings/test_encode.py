@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN
-from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.encodings.bspe import BSPe
 from cellformer.encodings.encode import EncodedRanks, encode, encode_many
 from cellformer.encodings.hodgelap import HodgeLap

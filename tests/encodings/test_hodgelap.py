@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellformer.complexes.neighborhoods import hodge_laplacian
+from cellformer.complexes.matrices import hodge_laplacian
 from cellformer.encodings.encode import encode
 from cellformer.encodings.hodgelap import HodgeLap
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.neighborhoods import (
+from cellformer.complexes.matrices import (
     down_adjacency,
     down_laplacian,
     hodge_laplacian,

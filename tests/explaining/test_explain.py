@@ -4,8 +4,8 @@ import pytest
 import cellformer as cf
 from cellformer.explaining.explain import explain
 from cellformer.model.config import ArchitectureConfig
+from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
-from cellformer.training.trained import TrainedRun
 from tiny import SMILES, write_molecules
 
 

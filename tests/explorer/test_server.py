@@ -7,7 +7,7 @@ import urllib.request
 import numpy as np
 import pytest
 
-from cellformer.training.predict import predict
+from cellformer.training.answers.predict import predict
 from evil import SCRIPT, TARGET
 
 CAFFEINE = "Cn1cnc2c1c(=O)n(C)c(=O)n2C"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.neighborhoods import containment
+from cellformer.complexes.matrices import containment
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellformer.complexes.ragged import RaggedComplexes, RaggedRank
+from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.data.flat import FlatGraphs
 from cellformer.lifting.cliques import Cliques
 from cellformer.lifting.cycle_basis import CycleBasis

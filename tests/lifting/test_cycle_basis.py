@@ -6,7 +6,7 @@ import pytest
 from toponetx.transform.graph_to_cell_complex import homology_cycle_cell_complex
 
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.neighborhoods import (
+from cellformer.complexes.matrices import (
     down_adjacency,
     down_laplacian,
     hodge_laplacian,

@@ -6,7 +6,8 @@ import pytest
 import trimesh
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.lifting.mesh import MESH_SUFFIXES, MeshFileError, mesh_complex, read_mesh
+from cellformer.data.readers.mesh_file import MESH_SUFFIXES, MeshFileError, read_mesh
+from cellformer.lifting.mesh import mesh_complex
 from strategies import assert_same_complex
 
 #      5

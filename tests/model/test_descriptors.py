@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from cellformer.complexes.batch import CellBatch, collate
+from cellformer.complexes.batches.batch import CellBatch, collate
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.relabel import permute_graph
 from cellformer.explaining.integrated_gradients import integrated_gradients
 from cellformer.explaining.occlusion import occlusion

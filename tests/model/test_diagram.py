@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import cellformer as cf
-from cellformer.complexes.neighborhoods import down_adjacency, incidence, up_adjacency
+from cellformer.complexes.matrices import down_adjacency, incidence, up_adjacency
 from cellformer.model.diagram import Arrow, TensorDiagram, paper_diagram
 
 

@@ -1,9 +1,9 @@
 import numpy as np
 import torch
 
-from cellformer.complexes.batch import collate
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.lifting.lift import lift
 from cellformer.lifting.skeleton import Skeleton
 from cellformer.model.config import ModelConfig

@@ -3,8 +3,8 @@ import pytest
 from scipy import sparse
 
 import cellformer as cf
-from cellformer.attention.dense_blocks import DenseBlocks
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.attention.dense.blocks import DenseBlocks
+from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.model.diagram import Arrow, TensorDiagram
 from cellformer.model.patterns import patterns
 from cellformer.model.plan import General, Pairwise, general_dense, pairwise_mixed

@@ -3,7 +3,7 @@ from dataclasses import replace
 import torch
 
 import cellformer as cf
-from cellformer.complexes.batch import Part
+from cellformer.complexes.batches.batch import Part
 from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN
 from cellformer.model.signs import with_random_signs
 

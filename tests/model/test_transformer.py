@@ -11,8 +11,7 @@ from scipy import sparse
 
 import cellformer as cf
 from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN
-from cellformer.complexes.neighborhoods import hodge_laplacian, incidence
-from cellformer.complexes.smiles import ATOM_CATEGORIES, BOND_CATEGORIES
+from cellformer.complexes.matrices import hodge_laplacian, incidence
 from cellformer.model.config import ArchitectureConfig, AttentionName, DataShape, ModelConfig
 from cellformer.model.diagram import Arrow, TensorDiagram
 from cellformer.model.plan import (
@@ -24,6 +23,7 @@ from cellformer.model.plan import (
     plan_from_dict,
 )
 from cellformer.model.transformer import CellularTransformer
+from cellformer.molecules.smiles import ATOM_CATEGORIES, BOND_CATEGORIES
 
 NAMES = get_args(AttentionName)
 every_attention = pytest.mark.parametrize("name", NAMES)

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from cellformer.data.dataset import Task
-from cellformer.report.outcome import Part
+from cellformer.report.outcome import ScoredPart
 from cellformer.report.sections import charts_of, half_widths, judged
 
 BINARY = Task("binary", ("<i>active</i>",), "rocauc", ("no", "yes"))
@@ -13,7 +13,7 @@ PAIR = Task("regression", ("a", "b"), "mae")
 
 def part(targets, outputs):
     targets = np.array(targets, np.float32)
-    return Part(np.arange(len(targets)) + 10, targets, np.array(outputs, np.float32))
+    return ScoredPart(np.arange(len(targets)) + 10, targets, np.array(outputs, np.float32))
 
 
 def test_a_binary_task_has_roc_precision_confusion_and_calibration():

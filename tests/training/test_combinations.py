@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from cellformer.data.loader import batches
-from cellformer.data.prepare import prepare
+from cellformer.data.loading.loader import batches
+from cellformer.data.preparing.prepare import prepare
 from cellformer.data.sources import open_source
 from cellformer.encodings.named import ENCODINGS, parse_encodings
 from cellformer.lifting.cycle_basis import CycleBasis
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
 from cellformer.model.plan import attention_plan
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.module import CellularModule
-from cellformer.training.scaling import Scaling
-from cellformer.training.trainer import quiet_lightning
+from cellformer.training.loop.lightning_options import quiet_lightning
+from cellformer.training.loop.module import CellularModule
+from cellformer.training.runs.scaling import Scaling
 
 FILES = {"gcb": "gcb/hard_small_flat.npz", "zinc": "zinc/zinc12k_graphs.npz"}
 ATTENTIONS = (
@@ -32,7 +32,7 @@ def prepared(path, encoding):
     source = open_source(path)
     first = type(source)(
         source.name, source.graphs.part(0, 60), source.targets[:60], source.task_or_none, None,
-        source.fingerprint + ", the first 60",
+        source.digest + ", the first 60",
     )  # fmt: skip
     complexes = prepare(first, CycleBasis(), parse_encodings(encoding, 8), progress=False)
     return source.task, complexes.complexes

@@ -9,24 +9,24 @@ import pandas as pd
 import pytest
 import torch
 
-from cellformer.complexes.batch import collate
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.descriptors import with_values
 from cellformer.data.dataset import SmilesList
-from cellformer.data.loader import ComplexDataset
-from cellformer.data.molecules import molecules
-from cellformer.data.table import Table
+from cellformer.data.loading.loader import ComplexDataset
+from cellformer.data.tables.molecules import molecules
+from cellformer.data.tables.table import Table
 from cellformer.encodings.encode import encode
 from cellformer.model.config import ArchitectureConfig
-from cellformer.training.balance import balance
+from cellformer.training.answers.counts_share import balance
+from cellformer.training.answers.predict import predict
+from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.build import build_descriptors, build_encodings, settled
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
-from cellformer.training.estimate import estimate
-from cellformer.training.estimator import CellularRegressor
-from cellformer.training.materials import gather
+from cellformer.training.estimating.estimate import estimate
+from cellformer.training.materials.materials import gather
 from cellformer.training.one_complex import complex_of_smiles, one_complex
-from cellformer.training.predict import predict
+from cellformer.training.sklearn_estimators import CellularRegressor
 from cellformer.training.train import resume, train
-from cellformer.training.trained import TrainedRun
 from tiny import SMILES
 
 SMALL = ArchitectureConfig(width=16, layers=1, heads=2, descriptor_width=32)

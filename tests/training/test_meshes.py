@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from cellformer.complexes.polygons import edge_ends
+from cellformer.data.readers.mesh_file import read_mesh
 from cellformer.data.sources import open_source
 from cellformer.explorer.inspection import Explorer
-from cellformer.lifting.mesh import read_mesh
 from cellformer.model.config import ArchitectureConfig
 from cellformer.report.write import write_report
+from cellformer.training.answers.evaluate import evaluate
+from cellformer.training.answers.predict import predict
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
-from cellformer.training.evaluate import evaluate
-from cellformer.training.predict import predict
 from cellformer.training.several import cross_validate, train_ensemble
 from cellformer.training.train import train
 from mesh_sets import triangles, write_off, write_pieces

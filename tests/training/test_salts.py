@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from cellformer.cli.main import main
+from cellformer.training.answers.predict import predict
 from cellformer.training.config import DataConfig
-from cellformer.training.estimator import CellularRegressor
+from cellformer.training.materials.rows import find_leaks, open_rows
 from cellformer.training.one_complex import one_complex
-from cellformer.training.parts import find_leaks, open_rows
-from cellformer.training.predict import predict
+from cellformer.training.sklearn_estimators import CellularRegressor
 from tiny import SMILES
 
 FAST = ["--model.width", "16", "--model.layers", "1", "--model.heads", "2", "--training.epochs",

@@ -7,11 +7,11 @@ import pytest
 
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training import several
+from cellformer.training.answers.evaluate import evaluate
+from cellformer.training.answers.predict import predict
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
-from cellformer.training.evaluate import evaluate
-from cellformer.training.predict import predict
-from cellformer.training.preemption import TrainingInterrupted
-from cellformer.training.run_folder import RunFolder
+from cellformer.training.loop.preemption import TrainingInterrupted
+from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.several import (
     cross_validate,
     describe_several,

@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 
 from cellformer.training.config import RunConfig
-from cellformer.training.distributed import PeerError, joined
-from cellformer.training.module import CellularModule
-from cellformer.training.preemption import TrainingInterrupted
+from cellformer.training.loop.module import CellularModule
+from cellformer.training.loop.preemption import TrainingInterrupted
+from cellformer.training.loop.world import PeerError, joined
 from cellformer.training.train import resume, train
 
 RANK = int(os.environ["RANK"])

@@ -5,8 +5,8 @@ from typing import NamedTuple, TypeAlias
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.attention.dense_blocks import DenseBlocks
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.attention.dense.blocks import DenseBlocks
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 Pattern: TypeAlias = Neighborhood | DenseBlocks
 """Who attends to whom: stored pairs (sparse) or all pairs within each complex (dense)."""

@@ -13,16 +13,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from cellformer.attention.arrows import ArrowAttention, Columns, Pattern, Shape
-from cellformer.attention.cpu_operator import fused_attention
-from cellformer.attention.dense_blocks import DenseBlocks
-from cellformer.attention.dense_reference import dense_attention
-from cellformer.attention.dense_sdpa import dense_sdpa_attention
-from cellformer.attention.gpu_operator import fused_sparse_attention
+from cellformer.attention.cpu.operator import fused_attention
+from cellformer.attention.dense.blocks import DenseBlocks
+from cellformer.attention.dense.reference import dense_attention
+from cellformer.attention.dense.sdpa import dense_sdpa_attention
+from cellformer.attention.gpu.operator import fused_sparse_attention
 from cellformer.attention.heads import merge_heads, split_heads
 from cellformer.attention.recording import recording
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.attention.weights import AttentionWeights, attention_weights
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 Implementation: TypeAlias = Literal["fused", "reference"]
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from cellformer.attention.segments import gather_rows, segment_max, segment_sum
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 
 def sparse_attention(

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from cellformer.attention.dense_blocks import DenseBlocks
-from cellformer.attention.dense_reference import block_weights
+from cellformer.attention.dense.blocks import DenseBlocks
+from cellformer.attention.dense.reference import block_weights
 from cellformer.attention.sparse_reference import pair_weights
-from cellformer.complexes.neighborhood import Neighborhood
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 
 @dataclass(frozen=True, eq=False)

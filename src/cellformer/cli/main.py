@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
-from cellformer.cli import (
+from cellformer.cli.commands import (
     baseline,
     draw,
     encode,
@@ -28,7 +28,7 @@ from cellformer.cli import (
 )
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.parsing import USAGE_ERROR, Parser
-from cellformer.training.memory import ask_for_large_pages
+from cellformer.training.loop.allocator import ask_for_large_pages
 
 COMMANDS = {
     "fetch": fetch,

@@ -1,7 +1,6 @@
 """A simple undirected graph with features: what a lifting starts from."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -10,9 +9,7 @@ from numpy.typing import ArrayLike
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.features import Features, positions_of
 from cellformer.complexes.polygons import edge_ends
-
-MoleculeScheme: TypeAlias = Literal["standard", "ogb", "zinc"]
-"""Which features the atoms and bonds of a molecule get, see `Graph.from_smiles`."""
+from cellformer.molecules.scheme import MoleculeScheme
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +115,7 @@ class Graph:
         Raises ValueError with RDKit's reason if the SMILES is not a valid molecule, or has an atom
         that the scheme does not know.
         """
-        from cellformer.complexes.smiles import atoms_and_bonds  # RDKit is slow to import
+        from cellformer.molecules.smiles import atoms_and_bonds  # RDKit is slow to import
 
         atoms, bonds, bond_features = atoms_and_bonds(smiles, scheme)
         return cls.from_edges(bonds, len(atoms), atoms, bond_features, name=name or smiles)

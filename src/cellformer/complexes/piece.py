@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.neighborhoods import up_adjacency
+from cellformer.complexes.matrices import up_adjacency
 from cellformer.complexes.subcomplex import subcomplex
 
 

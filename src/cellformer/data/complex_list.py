@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.data.dataset import PARTS, GraphSet, Task, fingerprint_of
+from cellformer.data.dataset import PARTS, GraphSet, Task, digest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class ComplexList:
         """The rows ``start:stop``."""
         return ComplexList(self.complexes[start:stop])
 
-    def fingerprint(self) -> str:
+    def digest(self) -> str:
         """Of everything that a lifting can see except names."""
         parts: list[str | np.ndarray] = []
         for cells in self.complexes:
@@ -38,7 +38,7 @@ class ComplexList:
             for features in cells.features:
                 parts += [features.discrete, features.continuous]
             parts.append(np.zeros(0) if cells.positions is None else cells.positions)
-        return fingerprint_of(parts)
+        return digest_of(parts)
 
 
 def complex_set(
@@ -74,7 +74,7 @@ def complex_set(
         rows,
         task,
         None if split is None else {p: np.asarray(split.get(p, ()), np.int64) for p in PARTS},
-        listed.fingerprint(),
+        listed.digest(),
         offsets,
     )
 

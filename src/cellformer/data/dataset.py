@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.descriptors import Descriptors, with_values
-from cellformer.complexes.graph import Graph, MoleculeScheme
-from cellformer.complexes.ragged import ranges
-from cellformer.complexes.ragged_graphs import RaggedGraphs
+from cellformer.complexes.graph import Graph
+from cellformer.complexes.many.ragged import ranges
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
+from cellformer.molecules.scheme import MoleculeScheme
 
 Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
 Metric: TypeAlias = Literal["mae", "rmse", "accuracy", "rocauc"]
@@ -114,7 +115,7 @@ class SmilesList:
         """The descriptors of some molecules, which have to be valid; None where there are none."""
         if self.descriptors == "none":
             return None
-        from cellformer.data.fingerprints import morgan_counts
+        from cellformer.molecules.morgan import morgan_counts
 
         return morgan_counts([self.smiles[row] for row in rows])
 
@@ -122,12 +123,12 @@ class SmilesList:
         """The rows ``start:stop``."""
         return replace(self, smiles=self.smiles[start:stop])
 
-    def fingerprint(self) -> str:
+    def digest(self) -> str:
         """Of the strings, the features and the RDKit version that makes them."""
         from rdkit import __version__
 
         described = () if self.descriptors == "none" else (f"descriptors {self.descriptors}",)
-        return fingerprint_of([__version__, self.scheme, *described, *self.smiles])
+        return digest_of([__version__, self.scheme, *described, *self.smiles])
 
 
 def descriptors_of(graphs: GraphSequence, rows: Int64[np.ndarray, " row"]) -> Descriptors | None:
@@ -145,7 +146,7 @@ class GraphSet:
     targets: Float32[np.ndarray, "target_row target"]  # class numbers or values, or NaN
     task_or_none: Task | None  # None where the source has no targets, as for prediction
     split: dict[str, Int64[np.ndarray, " _"]] | None  # rows of "train", "val" and "test"
-    fingerprint: str  # of the graphs and their features: two sets with equal ones lift alike
+    digest: str  # of the graphs and their features: two sets with equal ones lift alike
     cell_offsets: Int64[np.ndarray, " row_plus_1"] | None = None
     """Where the cells have the targets: graph i has those in ``cell_offsets[i]:...[i + 1]``."""
     columns: Float32[np.ndarray, "row column"] | None = None
@@ -254,7 +255,7 @@ def check_split(split: Mapping[str, NDArray[np.integer]], rows: int, where: str)
             raise ValueError(f"{where}: {part}_idx names a row twice")
 
 
-def fingerprint_of(parts: Iterable[str | bytes | NDArray[np.generic]]) -> str:
+def digest_of(parts: Iterable[str | bytes | NDArray[np.generic]]) -> str:
     """A SHA-256 of strings and arrays, in order; type and shape of an array count."""
     digest = hashlib.sha256()
     for part in parts:

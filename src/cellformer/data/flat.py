@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged_graphs import RaggedGraphs
-from cellformer.data.dataset import PARTS, GraphSet, Task, fingerprint_of
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
+from cellformer.data.dataset import PARTS, GraphSet, Task, digest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +73,9 @@ class FlatGraphs:
             _features(self.edge_discrete, self.edge_continuous),
         )
 
-    def fingerprint(self) -> str:
+    def digest(self) -> str:
         """Of everything that a lifting can see except names."""
-        return fingerprint_of(
+        return digest_of(
             [
                 self.vertex_offsets,
                 self.edge_offsets,
@@ -131,7 +131,7 @@ def in_memory(
         np.asarray(rows[:, None] if rows.ndim == 1 else rows, np.float32),
         task,
         None if split is None else {p: np.asarray(split.get(p, ()), np.int64) for p in PARTS},
-        flat.fingerprint(),
+        flat.digest(),
     )
 
 

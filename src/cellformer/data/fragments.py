@@ -2,13 +2,12 @@
 
 import logging
 from dataclasses import replace
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from cellformer.data.dataset import GraphSet, SmilesList
+from cellformer.molecules.fragments import Fragments, largest_fragment
 
 logger = logging.getLogger(__name__)
-
-Fragments: TypeAlias = Literal["all", "largest"]
 
 
 def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
@@ -37,23 +36,4 @@ def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
         len(smiles),
     )
     graphs = replace(source.graphs, smiles=kept)
-    return replace(source, graphs=graphs, fingerprint=graphs.fingerprint())
-
-
-def largest_fragment(smiles: str) -> str:
-    """The SMILES of the largest fragment; the very text where there is one, or no molecule.
-
-    The largest has the most atoms, hydrogens included; of equally many the heaviest is taken, then
-    the first by its SMILES (RDKit's ``LargestFragmentChooser``). Its charge is kept.
-    """
-    if "." not in smiles:
-        return smiles
-    from rdkit import Chem, rdBase
-    from rdkit.Chem.MolStandardize import rdMolStandardize
-
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
-        if molecule is None or len(Chem.GetMolFrags(molecule)) < 2:
-            return smiles
-        chosen: str = Chem.MolToSmiles(rdMolStandardize.LargestFragmentChooser().choose(molecule))
-    return chosen
+    return replace(source, graphs=graphs, digest=graphs.digest())

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from cellformer.complexes.graph import Graph
-from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList, fingerprint_of
+from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList, digest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +56,10 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
             raise ValueError(f"{first.name}: the molecules of the files have different descriptors")
         smiles = tuple(text for each in lists for text in each.smiles)
         joined = SmilesList(smiles, lists[0].scheme, lists[0].descriptors)
-        fingerprint = joined.fingerprint()
+        digest = joined.digest()
     else:
         joined = JoinedGraphs(tuple(graphs))
-        fingerprint = fingerprint_of([each.fingerprint for each in sets])
+        digest = digest_of([each.digest for each in sets])
     starts = [0, *accumulate(map(len, graphs))][:-1]
     return GraphSet(
         first.name,
@@ -67,7 +67,7 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         np.concatenate([each.targets for each in sets]),
         first.task_or_none,
         None,
-        fingerprint,
+        digest,
         _joined_offsets(sets),
         _joined_columns(sets),
         {start + row: reason for start, each in zip(starts, sets, strict=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cellformer.complexes.graph import MoleculeScheme
 from cellformer.data.dataset import (
     GraphSet,
     Kind,
@@ -15,18 +14,19 @@ from cellformer.data.dataset import (
     SmilesList,
     Task,
 )
-from cellformer.data.molecules import molecules
-from cellformer.data.named import open_named, posing
-from cellformer.data.named_sets import NAMED_SETS
-from cellformer.data.nci import open_nci
-from cellformer.data.npz import read_npz
+from cellformer.data.named.benchmark_set import open_named, posing
+from cellformer.data.named.catalogue import NAMED_SETS
+from cellformer.data.named.nci import open_nci
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
 from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
+from cellformer.data.readers.npz import read_npz
 from cellformer.data.readers.ogb_folder import is_ogb_folder, read_ogb
 from cellformer.data.readers.point_folder import is_point_folder, read_point_folder
 from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
-from cellformer.data.table import TABLE_ENDINGS, is_table, read_table
+from cellformer.data.tables.molecules import molecules
+from cellformer.data.tables.table import TABLE_ENDINGS, is_table, read_table
 from cellformer.lifting.point_cloud import PointNeighbors
+from cellformer.molecules.scheme import MoleculeScheme
 
 FILE_ENDINGS = (".npz", *TABLE_ENDINGS, ".pt")
 
@@ -97,7 +97,7 @@ def open_source(
         return opened
     scheme = opened.graphs.scheme if features is None else features
     graphs = replace(opened.graphs, scheme=scheme, descriptors=descriptors)
-    return replace(opened, graphs=graphs, fingerprint=graphs.fingerprint())
+    return replace(opened, graphs=graphs, digest=graphs.digest())
 
 
 def _open(

@@ -11,9 +11,9 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from cellformer.basics.files import replace_atomically
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_ends
-from cellformer.data.files import replace_atomically
 from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import (
     COLORMAP,

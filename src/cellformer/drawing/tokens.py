@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.neighborhoods import containment
+from cellformer.complexes.matrices import containment
 
 
 def cell_centers(

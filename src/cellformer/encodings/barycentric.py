@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from cellformer.complexes.neighborhoods import Bounded, Matrix, barycentric_skeleton
+from cellformer.complexes.matrices import Bounded, Matrix, barycentric_skeleton
 
 
 def barycentric_walk(cells: Bounded) -> Matrix:

@@ -6,12 +6,12 @@ import numpy as np
 from scipy import sparse
 
 from cellformer.complexes.cell_complex import SHARED_SIGN, CellComplex
-from cellformer.complexes.neighborhoods import Matrix
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.union import DisjointUnion, reordered
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.union import DisjointUnion, reordered
+from cellformer.complexes.matrices import Matrix
 from cellformer.encodings.barycentric import looped_skeleton
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
-from cellformer.encodings.spectra import smallest_of_each
+from cellformer.encodings.numerics.collective_eigenvectors import smallest_of_each
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from jaxtyping import Float32, Int8
 from numpy.typing import NDArray
 
 from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN, CellComplex
-from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes
 
 
 @dataclass(frozen=True, eq=False)

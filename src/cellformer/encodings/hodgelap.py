@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellformer.complexes.cell_complex import RANK_SIGN, CellComplex
-from cellformer.complexes.neighborhoods import hodge_laplacian
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.union import DisjointUnion
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.union import DisjointUnion
+from cellformer.complexes.matrices import hodge_laplacian
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
-from cellformer.encodings.spectra import laplacian_block, smallest_of_each
-from cellformer.encodings.spectrum import smallest_eigenvectors
+from cellformer.encodings.numerics.collective_eigenvectors import laplacian_block, smallest_of_each
+from cellformer.encodings.numerics.lowest_eigenvectors import smallest_eigenvectors
 
 
 @dataclass(frozen=True)

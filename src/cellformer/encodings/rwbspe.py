@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from cellformer.complexes.cell_complex import NO_SIGN, CellComplex
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.union import DisjointUnion
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.union import DisjointUnion
 from cellformer.encodings.barycentric import barycentric_walk
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
-from cellformer.encodings.walks import return_probabilities
+from cellformer.encodings.numerics.walks import return_probabilities
 
 
 @dataclass(frozen=True)

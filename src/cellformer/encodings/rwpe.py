@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cellformer.complexes.cell_complex import NO_SIGN, CellComplex
-from cellformer.complexes.neighborhoods import Bounded, Matrix, down_adjacency, up_adjacency
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.union import DisjointUnion
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.union import DisjointUnion
+from cellformer.complexes.matrices import Bounded, Matrix, down_adjacency, up_adjacency
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
-from cellformer.encodings.walks import return_probabilities
+from cellformer.encodings.numerics.walks import return_probabilities
 
 
 @dataclass(frozen=True)

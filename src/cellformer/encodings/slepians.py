@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from cellformer.complexes.cell_complex import RANK_SIGN, CellComplex
-from cellformer.complexes.ragged import ranges
-from cellformer.encodings.eigenspaces import concentrated_basis, settle
+from cellformer.complexes.many.ragged import ranges
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
+from cellformer.encodings.numerics.eigenspaces import concentrated_basis, settle
 
 MOST_CELLS = 3000
 """The largest rank for which the dense bands are computed."""

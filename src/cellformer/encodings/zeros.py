@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellformer.complexes.cell_complex import NO_SIGN, CellComplex
-from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float64, Int64
 
 from cellformer.attention.recording import record_attention
 from cellformer.attention.weights import AttentionWeights
-from cellformer.complexes.batch import collate
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.explaining.evaluation import evaluating
 from cellformer.model.plan import Pairwise

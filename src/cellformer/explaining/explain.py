@@ -8,8 +8,8 @@ from cellformer.encodings.encode import Encoding
 from cellformer.explaining.contributions import Contributions
 from cellformer.explaining.integrated_gradients import integrated_gradients
 from cellformer.explaining.occlusion import occlusion
+from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.build import build_encodings
-from cellformer.training.trained import TrainedRun
 
 Method: TypeAlias = Literal["occlusion", "gradients"]
 

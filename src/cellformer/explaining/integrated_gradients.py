@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from cellformer.complexes.batch import CellBatch, collate
+from cellformer.complexes.batches.batch import CellBatch, collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.explaining.contributions import Contributions
 from cellformer.model.transformer import CellularTransformer

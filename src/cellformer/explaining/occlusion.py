@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Float64
 
-from cellformer.complexes.batch import collate
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.removal import without_cell
 from cellformer.encodings.encode import Encoding, encode

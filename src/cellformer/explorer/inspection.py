@@ -10,18 +10,18 @@ import torch
 from jaxtyping import Float32, Float64
 from scipy.special import expit, softmax
 
-from cellformer.complexes.batch import collate
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.smiles import parse_smiles
-from cellformer.data.fragments import largest_fragment
 from cellformer.drawing.molecule import atom_symbols, molecule_positions
 from cellformer.encodings.encode import encode
 from cellformer.explaining.evaluation import evaluating
-from cellformer.report.outcome import Outcome, outcome_of
+from cellformer.molecules.fragments import largest_fragment
+from cellformer.molecules.smiles import parse_smiles
+from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import LEVEL, half_widths
+from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.build import build_encodings
 from cellformer.training.one_complex import complex_of_smiles
-from cellformer.training.trained import TrainedRun
 
 MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
 MOST_EXAMPLES = 200
@@ -43,7 +43,7 @@ class Explorer:
     """A run, and its validation and test data where they are still there."""
 
     run: TrainedRun
-    outcome: Outcome | None
+    outcome: RunOutcome | None
     missing: str  # why there are no data
 
     @classmethod

@@ -23,12 +23,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from cellformer.data.table import read_table
+from cellformer.data.tables.table import read_table
 from cellformer.drawing.inline import INLINE, inline_svg
 from cellformer.drawing.theme import LIGHT
 from cellformer.explorer.inspection import MOST_CHARACTERS, Explorer
 from cellformer.explorer.views import View, show
-from cellformer.training.predict import predict
+from cellformer.training.answers.predict import predict
 
 logger = logging.getLogger(__name__)
 

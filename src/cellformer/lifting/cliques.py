@@ -9,8 +9,8 @@ from scipy import sparse
 
 from cellformer.complexes.cell_complex import Boundary, CellComplex
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.many.ragged import ranges
 from cellformer.complexes.polygons import edge_boundary
-from cellformer.complexes.ragged import ranges
 from cellformer.lifting.lift import LiftingLimitError, OverLimit, check_limits, describe
 from cellformer.lifting.skeleton import with_boundaries
 

@@ -8,9 +8,9 @@ from numba import njit
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.ragged_graphs import RaggedGraphs
-from cellformer.lifting.grow import grown
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
+from cellformer.lifting.searches.growing_arrays import grown
 from cellformer.lifting.skeleton import attach_all_cycles, attach_cycles
 
 

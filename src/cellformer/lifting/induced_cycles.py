@@ -8,9 +8,11 @@ from numba import njit
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import RaggedComplexes, ranges
-from cellformer.complexes.ragged_graphs import RaggedGraphs
-from cellformer.lifting.bounded import (
+from cellformer.complexes.many.ragged import RaggedComplexes, ranges
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
+from cellformer.lifting.lift import OverLimit, check_limits
+from cellformer.lifting.searches.growing_arrays import grown
+from cellformer.lifting.searches.limited_cycles import (
     COMPLETE,
     TOO_MANY_CELLS,
     TOO_MANY_STEPS,
@@ -18,8 +20,6 @@ from cellformer.lifting.bounded import (
     fill_all_cycles,
     fill_cycles,
 )
-from cellformer.lifting.grow import grown
-from cellformer.lifting.lift import OverLimit, check_limits
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.ragged_graphs import RaggedGraphs
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 
 Lifting: TypeAlias = Callable[[Graph], CellComplex]
 """Any function from a graph to a complex. Those of this package keep the vertices, the edges and

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.ragged_graphs import RaggedGraphs
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 from cellformer.lifting.lift import CollectiveLifting, Lifting
 
 

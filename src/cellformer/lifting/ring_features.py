@@ -9,7 +9,7 @@ from scipy import sparse
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.neighborhoods import containment
+from cellformer.complexes.matrices import containment
 from cellformer.lifting.lift import Lifting, lift
 
 RING_CATEGORIES = (19, 5, 2, 5, 4, 2)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.ragged import RaggedComplexes
-from cellformer.complexes.ragged_graphs import RaggedGraphs
-from cellformer.lifting.bounded import fill_all_cycles, fill_cycles
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 from cellformer.lifting.lift import OverLimit, check_limits
-from cellformer.lifting.relevant_cycles import relevant_cycles
+from cellformer.lifting.searches.limited_cycles import fill_all_cycles, fill_cycles
+from cellformer.lifting.searches.relevant_cycles import relevant_cycles
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from cellformer.complexes.cell_complex import Boundary, CellComplex
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 from cellformer.complexes.polygons import edge_boundary
-from cellformer.complexes.ragged import RaggedComplexes, RaggedRank
-from cellformer.complexes.ragged_graphs import RaggedGraphs
 from cellformer.lifting.lift import describe
 
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from cellformer.model.choices import unknown_choice
+from cellformer.basics.suggestions import unknown_choice
 
 if TYPE_CHECKING:
-    from cellformer.complexes.batch import CellBatch
+    from cellformer.complexes.batches.batch import CellBatch
     from cellformer.complexes.descriptors import Descriptors
-    from cellformer.complexes.ragged import RaggedComplexes
+    from cellformer.complexes.many.ragged import RaggedComplexes
 
 AttentionName: TypeAlias = Literal[
     "pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense"
@@ -215,7 +215,7 @@ class DataShape:
 
         Descriptors are left out; see `DescriptorShape.of`.
         """
-        from cellformer.complexes.ragged import RaggedComplexes
+        from cellformer.complexes.many.ragged import RaggedComplexes
 
         discrete: Sequence[Any]  # torch tensors or numpy arrays, read alike
         continuous: Sequence[Any]

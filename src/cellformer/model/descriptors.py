@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import DescriptorShape
 
 

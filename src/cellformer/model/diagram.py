@@ -6,14 +6,14 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from scipy import sparse
 
-from cellformer.complexes.neighborhoods import (
+from cellformer.basics.suggestions import unknown_choice
+from cellformer.complexes.matrices import (
     Bounded,
     Matrix,
     down_adjacency,
     incidence,
     up_adjacency,
 )
-from cellformer.model.choices import unknown_choice
 
 NeighborhoodName: TypeAlias = Literal["up", "down", "incidence"]
 NeighborhoodFunction: TypeAlias = Callable[[Bounded], Matrix]

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from cellformer.attention.segments import gather_rows, segment_sum
-from cellformer.complexes.batch import CellBatch
-from cellformer.complexes.neighborhood import Neighborhood
-from cellformer.complexes.neighborhoods import containment
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.matrices import containment
 from cellformer.model.signs import with_random_signs
 
 

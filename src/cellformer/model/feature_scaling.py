@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int64
 from torch import nn
 
-from cellformer.complexes.ragged import RaggedComplexes, ranges
+from cellformer.complexes.many.ragged import RaggedComplexes, ranges
 from cellformer.model.embedding import FeatureEmbedding
 
 

@@ -7,10 +7,10 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from cellformer.attention.arrows import Pattern
-from cellformer.attention.dense_blocks import DenseBlocks, check_within_complexes
-from cellformer.complexes.batch import CellBatch
-from cellformer.complexes.neighborhood import Neighborhood
-from cellformer.complexes.neighborhoods import Bounded, Matrix
+from cellformer.attention.dense.blocks import DenseBlocks, check_within_complexes
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.matrices import Bounded, Matrix
 from cellformer.model.diagram import Arrow, TensorDiagram
 from cellformer.model.plan import AttentionPlan, General, Pairwise
 

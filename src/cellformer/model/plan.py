@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, get_args
 
-from cellformer.model.choices import unknown_choice
+from cellformer.basics.suggestions import unknown_choice
 from cellformer.model.config import AttentionName
 from cellformer.model.diagram import TensorDiagram, paper_diagram
 

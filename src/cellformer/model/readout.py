@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cellformer.attention.segments import segment_sum
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 
 
 def halving_network(width: int, hidden_layers: int, outputs: int, dropout: float) -> nn.Sequential:

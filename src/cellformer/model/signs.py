@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from cellformer.attention.segments import gather_rows
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN
 
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import ArchitectureConfig, ModelConfig
 from cellformer.model.descriptors import CountHead, DescriptorValues
 from cellformer.model.embedding import CellEmbedding

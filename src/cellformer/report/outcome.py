@@ -9,15 +9,15 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, SmilesList
 from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
 from cellformer.drawing.sketch import sketch
-from cellformer.training.materials import Materials, gather
-from cellformer.training.trained import TrainedRun
+from cellformer.training.answers.trained_run import TrainedRun
+from cellformer.training.materials.materials import Materials, gather
 
 MOST_VERTICES = 400
 """Of a complex that is sketched."""
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ScoredPart:
     """One part of the data: its rows in the source, what is true, and what is predicted.
 
     Where cells are predicted, each stands for itself, with the row of its complex.
@@ -29,10 +29,10 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RunOutcome:
     """The parts of a run's data, and how to draw a row of them."""
 
-    parts: dict[str, Part]
+    parts: dict[str, ScoredPart]
     materials: Materials
     rows: Int64[np.ndarray, " complex"]  # of the source, for every complex
 
@@ -61,7 +61,7 @@ class Outcome:
         return sketch(cells, molecule_positions(smiles), labels, description)
 
 
-def outcome_of(run: TrainedRun) -> Outcome:
+def outcome_of(run: TrainedRun) -> RunOutcome:
     """Opens the run's data and predicts its validation and test parts.
 
     Raises what `gather` raises where the data are no longer there.
@@ -71,14 +71,14 @@ def outcome_of(run: TrainedRun) -> Outcome:
     failed = [row for row, _ in materials.failures]
     rows = np.setdiff1d(np.arange(len(materials.graphs)), failed)
 
-    def part_of(chosen: Int64[np.ndarray, " chosen"]) -> Part:
+    def part_of(chosen: Int64[np.ndarray, " chosen"]) -> ScoredPart:
         counts = 1 if rank is None else complexes.num_cells[chosen, rank]
         own = np.repeat(rows[chosen], counts)
-        return Part(own, complexes.targets_of(chosen), run.outputs(complexes, chosen))
+        return ScoredPart(own, complexes.targets_of(chosen), run.outputs(complexes, chosen))
 
     parts = {
         part: part_of(chosen)
         for part, chosen in materials.split.items()
         if part in ("val", "test") and len(chosen)
     }
-    return Outcome(parts, materials, rows)
+    return RunOutcome(parts, materials, rows)

@@ -13,7 +13,7 @@ from cellformer.data.dataset import Task
 from cellformer.drawing.inline import inline_svg
 from cellformer.report import charts
 from cellformer.report.calibration import coverages, interval_half_width, reliability
-from cellformer.report.outcome import Part
+from cellformer.report.outcome import ScoredPart
 
 LEVEL = 0.9
 
@@ -39,7 +39,7 @@ class Judged:
     error: float
 
 
-def charts_of(task: Task, test: Part, calibration: Part | None) -> list[Chart]:
+def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> list[Chart]:
     """Predicted against true, or ROC, precision-recall and confusion; and calibration."""
     made: list[Chart] = []
     if task.kind == "multiclass":
@@ -57,7 +57,7 @@ def charts_of(task: Task, test: Part, calibration: Part | None) -> list[Chart]:
     return made
 
 
-def half_widths(task: Task, calibration: Part, level: float = LEVEL) -> list[float]:
+def half_widths(task: Task, calibration: ScoredPart, level: float = LEVEL) -> list[float]:
     """That of the interval around each target's prediction; for a regression."""
     return [
         interval_half_width(_residuals(calibration, column), level)
@@ -65,7 +65,7 @@ def half_widths(task: Task, calibration: Part, level: float = LEVEL) -> list[flo
     ]
 
 
-def judged(task: Task, part: Part) -> list[Judged]:
+def judged(task: Task, part: ScoredPart) -> list[Judged]:
     """Every row and target whose truth is known, the worst first.
 
     The error of a class is the probability that was not given to the true one.
@@ -92,7 +92,7 @@ def judged(task: Task, part: Part) -> list[Judged]:
     return sorted(found, key=lambda one: (-one.error, one.row))
 
 
-def _residuals(part: Part, column: int) -> Float[np.ndarray, " row"]:
+def _residuals(part: ScoredPart, column: int) -> Float[np.ndarray, " row"]:
     residuals: Float[np.ndarray, " row"] = part.outputs[:, column] - part.targets[:, column]
     return residuals
 
@@ -168,7 +168,7 @@ def _binary(
     return made
 
 
-def _multiclass(task: Task, test: Part) -> list[Chart]:
+def _multiclass(task: Task, test: ScoredPart) -> list[Chart]:
     known = np.isfinite(test.targets[:, 0])
     if not known.any():
         return []

@@ -12,14 +12,14 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from cellformer.data.files import replace_atomically
+from cellformer.basics.files import replace_atomically
 from cellformer.drawing.inline import inline_svg
 from cellformer.report.charts import learning_curves
-from cellformer.report.outcome import Outcome, outcome_of
+from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import Chart, Judged, charts_of, judged
+from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
-from cellformer.training.run_folder import RunFolder
-from cellformer.training.trained import TrainedRun
+from cellformer.training.runs.run_folder import RunFolder
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def _curves(folder: RunFolder, summary: dict[str, Any]) -> list[Chart]:
     ]
 
 
-def _predictions(run: TrainedRun, outcome: Outcome | None) -> dict[str, Any]:
+def _predictions(run: TrainedRun, outcome: RunOutcome | None) -> dict[str, Any]:
     if outcome is None:
         return {"charts": [], "worst": [], "listed": [], "drawings": {}, "part": "", "total": 0,
                 "failures": ()}  # fmt: skip
@@ -128,7 +128,7 @@ def _predictions(run: TrainedRun, outcome: Outcome | None) -> dict[str, Any]:
     }
 
 
-def _name(outcome: Outcome, one: Judged) -> str:
+def _name(outcome: RunOutcome, one: Judged) -> str:
     return outcome.smiles(one.row) or f"graph {one.row}"
 
 

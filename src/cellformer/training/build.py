@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.graph import Graph, MoleculeScheme
+from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import MoleculeDescriptors
 from cellformer.data.sources import molecule_scheme
-from cellformer.data.table import is_table
+from cellformer.data.tables.table import is_table
 from cellformer.encodings.encode import Encoding
 from cellformer.encodings.named import parse_encodings
 from cellformer.lifting.cliques import Cliques
@@ -19,6 +19,7 @@ from cellformer.lifting.point_cloud import PointNeighbors
 from cellformer.lifting.ring_features import RingFeatures
 from cellformer.lifting.rings import Rings
 from cellformer.lifting.skeleton import Skeleton
+from cellformer.molecules.scheme import MoleculeScheme
 from cellformer.training.config import DataConfig
 
 

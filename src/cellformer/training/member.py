@@ -7,8 +7,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from cellformer.training.distributed import PeerError
-from cellformer.training.preemption import RESUME_ME, TrainingInterrupted
+from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
+from cellformer.training.loop.world import PeerError
 from cellformer.training.train import resume
 
 

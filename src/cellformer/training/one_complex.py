@@ -9,10 +9,11 @@ import numpy as np
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList
-from cellformer.data.fragments import keep_fragments, largest_fragment
+from cellformer.data.fragments import keep_fragments
+from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
+from cellformer.data.readers.point_files import POINT_SUFFIXES, read_points
 from cellformer.data.sources import FILE_ENDINGS, open_source, source_names
-from cellformer.lifting.mesh import MESH_SUFFIXES, read_mesh
-from cellformer.lifting.point_files import POINT_SUFFIXES, read_points
+from cellformer.molecules.fragments import largest_fragment
 from cellformer.training.build import (
     build_descriptors,
     build_features,
@@ -118,4 +119,4 @@ def _molecule(config: DataConfig, smiles: str) -> GraphSet:
     kept = largest_fragment(smiles) if config.fragments == "largest" else smiles
     graphs = SmilesList((kept,), build_features(config), build_descriptors(config))
     none = np.zeros((1, 0), np.float32)
-    return GraphSet(smiles, graphs, none, None, None, graphs.fingerprint())
+    return GraphSet(smiles, graphs, none, None, None, graphs.digest())

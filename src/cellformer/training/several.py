@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 from cellformer.data.dataset import GraphSet
-from cellformer.training.config import RunConfig
-from cellformer.training.conformal import Residuals
-from cellformer.training.distributed import World
-from cellformer.training.ensemble import (
+from cellformer.training.answers.conformal import Residuals
+from cellformer.training.answers.ensemble import (
     Ensemble,
     MemberKind,
     pooled,
     read_members,
     write_members,
 )
-from cellformer.training.materials import Materials, gather
-from cellformer.training.preemption import TrainingInterrupted
-from cellformer.training.run_folder import RunFolder, write_json
-from cellformer.training.session import session
-from cellformer.training.summary import residuals_of, score_outputs, shown
+from cellformer.training.answers.summary import residuals_of, score_outputs, shown
+from cellformer.training.config import RunConfig
+from cellformer.training.loop.preemption import TrainingInterrupted
+from cellformer.training.loop.world import World
+from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.processes.session import session
+from cellformer.training.runs.run_folder import RunFolder, write_json
 from cellformer.training.train import resume, train
 
 logger = logging.getLogger(__name__)

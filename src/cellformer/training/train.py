@@ -11,21 +11,21 @@ import torch
 
 from cellformer.data.dataset import GraphSet
 from cellformer.model.feature_scaling import standardize_features
-from cellformer.training.balance import balance_weights
-from cellformer.training.compiling import compile_layers
+from cellformer.training.answers.counts_share import balance_weights
+from cellformer.training.answers.summary import write_summary
 from cellformer.training.config import RunConfig
-from cellformer.training.distributed import World, launched
-from cellformer.training.fit import fit, training_weights
-from cellformer.training.launch import launch
-from cellformer.training.materials import Materials, gather
-from cellformer.training.module import CellularModule
-from cellformer.training.placement import placed
-from cellformer.training.preemption import StopRequests
-from cellformer.training.recipe import Recipe
-from cellformer.training.run_folder import RunFolder
-from cellformer.training.session import session
-from cellformer.training.summary import write_summary
-from cellformer.training.trainer import device_of
+from cellformer.training.loop.compiling import compile_layers
+from cellformer.training.loop.fit import fit, training_weights
+from cellformer.training.loop.lightning_options import device_of
+from cellformer.training.loop.module import CellularModule
+from cellformer.training.loop.placement import placed
+from cellformer.training.loop.preemption import StopRequests
+from cellformer.training.loop.world import World, launched
+from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.processes.launch import launch
+from cellformer.training.processes.session import session
+from cellformer.training.runs.recipe import Recipe
+from cellformer.training.runs.run_folder import RunFolder
 
 logger = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cellformer.data.cell_split import split_cells
 from cellformer.data.readers.mesh_folder import read_mesh_folder
 from cellformer.data.sources import open_source
+from cellformer.data.splitting.cell_split import split_cells
 from mesh_sets import write_off
 
 TETRAHEDRON = (

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from cellformer.cli.main import main
+from cellformer.data.readers.point_files import PointFileError, read_points
 from cellformer.data.sources import open_source
 from cellformer.lifting.point_cloud import PointNeighbors
-from cellformer.lifting.point_files import PointFileError, read_points
 
 RNG = np.random.default_rng(0)
 SHAPES = {
@@ -100,7 +100,7 @@ def test_a_folder_becomes_a_set_by_name(shapes):
     assert graph.cells.num_cells[2] > 0
     sparse = open_source(shapes, neighbors=PointNeighbors(neighbors=2))
     assert sparse.graph(0).num_edges < graph.num_edges
-    assert sparse.fingerprint != opened.fingerprint
+    assert sparse.digest != opened.digest
     assert opened.graphs.part(3, 5).graph(1).name == opened.graph(4).name
 
 

@@ -53,7 +53,7 @@ def check(source):
     opened = open_source(source, metric="rmse")
     assert opened.task.metric == "rmse"
     assert opened.targets[:, 0].tolist() == VALUES
-    assert opened.fingerprint == cf.from_pyg_dataset(items()).fingerprint
+    assert opened.digest == cf.from_pyg_dataset(items()).digest
     return opened
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from cellformer.complexes.neighborhoods import hodge_laplacian
+from cellformer.complexes.matrices import hodge_laplacian
 from cellformer.data.readers.mantra import read_mantra
 from cellformer.data.readers.ogb_folder import read_ogb
 from cellformer.data.readers.tu_folder import read_tu
@@ -26,7 +26,7 @@ def test_an_ogb_folder_opens_by_path_and_as_an_archive(tmp_path):
     assert opened.graph(2).edge_features.discrete.tolist() == [[4], [5]]
     assert opened.graph(2).vertex_features.discrete[:, 0].tolist() == [4, 5, 6]
     archived = read_ogb(zipped(folder, tmp_path / "hiv.zip"), "hiv")
-    assert archived.fingerprint == opened.fingerprint
+    assert archived.digest == opened.digest
 
 
 def test_both_directions_of_an_edge_are_one(tmp_path):
@@ -90,7 +90,7 @@ def test_a_tu_folder_opens_by_path_and_as_an_archive(tmp_path):
     assert first.vertex_features.discrete[:, 0].tolist() == [0, 1, 0]
     assert second.vertex_features.continuous.tolist() == [[2, 1], [2.5, 1]]
     assert second.edges.tolist() == [[0, 1]]
-    assert read_tu(zipped(folder, tmp_path / "SET.zip"), "SET").fingerprint == opened.fingerprint
+    assert read_tu(zipped(folder, tmp_path / "SET.zip"), "SET").digest == opened.digest
 
 
 @pytest.mark.parametrize(

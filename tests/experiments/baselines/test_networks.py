@@ -8,7 +8,7 @@ import torch
 
 pytest.importorskip("torch_geometric")
 
-from cellformer.complexes.batch import collate
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.relabel import permute
 from cellformer.data.dataset import Task
@@ -20,7 +20,7 @@ from cellformer.experiments.baselines.module import BaselineModule
 from cellformer.lifting.skeleton import Skeleton
 from cellformer.model.config import DataShape
 from cellformer.training.config import DataConfig, TrainingConfig
-from cellformer.training.scaling import Scaling
+from cellformer.training.runs.scaling import Scaling
 from tiny import SMILES
 
 NETWORKS = [pytest.param(kind(), id=name) for name, kind in BASELINES.items()]

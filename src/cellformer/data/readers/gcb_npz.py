@@ -72,7 +72,7 @@ def read_gcb(file: Path, name: str) -> GraphSet:
         np.zeros((sum(edges), 0), np.float32),
     )
     targets = np.concatenate(classes).astype(np.float32)[:, None]
-    return GraphSet(name, flat, targets, GCB_TASK, split, flat.fingerprint())
+    return GraphSet(name, flat, targets, GCB_TASK, split, flat.digest())
 
 
 def _array_file(archive: zipfile.ZipFile, name: str, where: str) -> tuple[Any, bool, bytes]:

@@ -9,7 +9,7 @@ from jaxtyping import Float32, Int64
 from numpy.typing import NDArray
 
 from cellformer.data.dataset import PARTS, Kind, Metric, Task
-from cellformer.data.table import Table, read_table
+from cellformer.data.tables.table import Table, read_table
 from cellformer.data.targets import Value, classification_of, encode_targets, make_task
 
 LABELS = "labels.csv"

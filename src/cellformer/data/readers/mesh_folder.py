@@ -28,8 +28,8 @@ from cellformer.data.readers.labels import (
     texts,
     value_of,
 )
-from cellformer.data.table import Table
-from cellformer.lifting.mesh import MESH_SUFFIXES, read_mesh
+from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
+from cellformer.data.tables.table import Table
 from cellformer.lifting.mesh_features import with_mesh_features
 
 

@@ -60,7 +60,7 @@ def read_ogb(path: Path, name: str) -> GraphSet:
         of_edges.continuous,
     )
     targets, task = _targets(raw / "graph-label.csv.gz", len(flat))
-    return GraphSet(name, flat, targets, task, _split(root), flat.fingerprint())
+    return GraphSet(name, flat, targets, task, _split(root), flat.digest())
 
 
 def _root(path: Place) -> Place | None:

@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 
 from cellformer.complexes.graph import Graph
-from cellformer.data.dataset import GraphSet, Kind, Metric, Task, fingerprint_of
+from cellformer.data.dataset import GraphSet, Kind, Metric, Task, digest_of
 from cellformer.data.identity import identity
 from cellformer.data.readers.labels import counted, files_with, read_labels
-from cellformer.lifting.point_cloud import PointNeighbors
-from cellformer.lifting.point_features import with_point_features
-from cellformer.lifting.point_files import (
+from cellformer.data.readers.point_files import (
     FACELESS_SUFFIXES,
     POINT_SUFFIXES,
     has_faces,
     read_points,
 )
+from cellformer.lifting.point_cloud import PointNeighbors
+from cellformer.lifting.point_features import with_point_features
 
 VERSION = "1"
 """Raised whenever the same points get other cells or features."""
@@ -49,14 +49,14 @@ class PointClouds:
         """The rows ``start:stop``."""
         return PointClouds(self.clouds[start:stop], self.neighbors)
 
-    def fingerprint(self) -> str:
+    def digest(self) -> str:
         """Of the points, their features, and how they are joined."""
         parts: list[str | np.ndarray] = [VERSION, identity(self.neighbors) or ""]
         for cloud in self.clouds:
             positions = cloud.positions
             assert positions is not None
             parts += [positions, cloud.vertex_features.discrete]
-        return fingerprint_of(parts)
+        return digest_of(parts)
 
 
 def is_point_folder(folder: Path) -> bool:
@@ -94,7 +94,7 @@ def read_point_folder(
     offsets = None
     if posed is not None and posed.rank is not None:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-    return GraphSet(folder.name, graphs, values, posed, labels.split, graphs.fingerprint(), offsets)
+    return GraphSet(folder.name, graphs, values, posed, labels.split, graphs.digest(), offsets)
 
 
 def _check_alike(clouds: Sequence[Graph], folder: Path) -> None:

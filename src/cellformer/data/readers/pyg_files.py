@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from cellformer.data.dataset import PARTS, GraphSet, Kind, Metric
-from cellformer.data.pyg_sets import from_pyg_dataset
+from cellformer.data.interop.pyg_sets import from_pyg_dataset
 
 DATABASE = "sqlite.db"
 SETTINGS = ("pre_transform.pt", "pre_filter.pt")  # words that PyG compares, no graphs

@@ -64,7 +64,7 @@ def read_tu(path: Path, name: str) -> GraphSet:
         of_edges.discrete[order].astype(np.int32),
         of_edges.continuous[order],
     )
-    return GraphSet(name, flat, targets, task, None, flat.fingerprint())
+    return GraphSet(name, flat, targets, task, None, flat.digest())
 
 
 def _root(path: Place) -> tuple[Place, str] | None:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.progress import progress
 from cellformer.data.dataset import PARTS, GraphSet, Task
 from cellformer.data.flat import FlatGraphs
-from cellformer.data.progress import progress
 from cellformer.data.readers.restricted import (
     NUMPY_NAMES,
     Record,
@@ -133,7 +133,7 @@ def read_zinc(archive: Path, indices: Mapping[str, Path] | None, name: str) -> G
     )
     task = Task("regression", ("y",), "mae")
     return GraphSet(
-        name, flat, np.asarray(targets, np.float32)[:, None], task, split, flat.fingerprint()
+        name, flat, np.asarray(targets, np.float32)[:, None], task, split, flat.digest()
     )
 
 

@@ -4,7 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch_geometric.nn import GINConv, GINEConv, GPSConv, global_add_pool
 
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 from cellformer.experiments.baselines.config import GPS
 from cellformer.experiments.baselines.inputs import GraphData, GraphEmbedding
 from cellformer.model.readout import halving_network

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import DataShape
 from cellformer.model.embedding import ConcatPosition, FeatureEmbedding
 from cellformer.model.signs import with_random_signs

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import DenseGraphConv, GCNConv, dense_mincut_pool
 from torch_geometric.utils import to_dense_adj, to_dense_batch
 
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 from cellformer.experiments.baselines.config import MinCutPool
 from cellformer.experiments.baselines.inputs import GraphData, GraphEmbedding
 

@@ -3,9 +3,9 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.complexes.batch import CellBatch
+from cellformer.complexes.batches.batch import CellBatch
 from cellformer.experiments.baselines.mincut_pool import MinCutPoolNetwork
-from cellformer.training.module import CellularModule
+from cellformer.training.loop.module import CellularModule
 
 
 class BaselineModule(CellularModule):

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from cellformer.complexes.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.experiments.baselines.config import BaselineConfig
 from cellformer.experiments.baselines.inputs import GraphData
 from cellformer.experiments.baselines.module import BaselineModule
 from cellformer.model.config import DataShape
 from cellformer.model.feature_scaling import standardize_features
-from cellformer.training.fit import fit, training_weights
-from cellformer.training.materials import Materials, gather
-from cellformer.training.preemption import StopRequests
-from cellformer.training.recipe import scaling_of
-from cellformer.training.run_folder import RunFolder, load_weights, write_json
-from cellformer.training.session import session
-from cellformer.training.summary import Answer, outputs_of_weights, summary_of
-from cellformer.training.trained import outputs_of
+from cellformer.training.answers.summary import Answer, outputs_of_weights, summary_of
+from cellformer.training.answers.trained_run import outputs_of
+from cellformer.training.loop.fit import fit, training_weights
+from cellformer.training.loop.preemption import StopRequests
+from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.processes.session import session
+from cellformer.training.runs.recipe import scaling_of
+from cellformer.training.runs.run_folder import RunFolder, load_weights, write_json
 
 
 def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:

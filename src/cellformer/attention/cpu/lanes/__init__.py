@@ -1,0 +1,1 @@
+"""Numbers side by side in vector registers."""

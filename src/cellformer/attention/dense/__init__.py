@@ -1,0 +1,1 @@
+"""Dense attention within each complex."""

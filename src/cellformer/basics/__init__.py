@@ -1,0 +1,1 @@
+"""What every floor needs and no field of mathematics names: files, progress, words for errors."""

@@ -1,0 +1,90 @@
+"""The parts of one kind that this package lists: one line each, nothing imported before its use."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from cellformer.basics.parts.reference import Reference
+from cellformer.basics.parts.trust import resolve
+from cellformer.basics.suggestions import unknown_choice
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Where a part is, and which fields of the configuration are arguments of it.
+
+    Args:
+        place: Module and name, such as ``cellformer.lifting.rings:Rings``.
+        takes: For a field of the configuration, the argument that it becomes.
+    """
+
+    place: str
+    takes: Mapping[str, str] = field(default_factory=dict)
+
+    def load(self) -> Any:
+        """The class or function."""
+        module, _, name = self.place.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All listed parts of a kind, by name, and the way to those of a user's own."""
+
+    kind: str  # for messages, such as "lifting"
+    parts: Mapping[str, Listed]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in the order of the list."""
+        return tuple(self.parts)
+
+    def check(self, text: str) -> Reference:
+        """What a text names; raises ValueError for an unknown name. Nothing is imported."""
+        reference = Reference.parse(text)
+        if reference.module is None and reference.name not in self.parts:
+            raise unknown_choice(self.kind, reference.name, [*self.names, "package.module:Name"])
+        return reference
+
+    def takes(self, text: str, setting: str) -> bool:
+        """Whether a field of the configuration is of use to the part that the text names.
+
+        A part of the user's own has its arguments in the text alone.
+        """
+        reference = self.check(text)
+        return reference.module is None and setting in self.parts[reference.name].takes
+
+    def make(self, text: str, **settings: Any) -> Any:
+        """The part that a text names: a class called with its arguments, or a function.
+
+        ``settings`` are fields of the configuration; those that a listed part takes become
+        arguments, unless they are None or the text gives the argument. Raises ValueError for
+        arguments that the part does not take, and as `resolve` does.
+        """
+        reference = self.check(text)
+        if reference.module is not None:
+            found = resolve(reference.module, reference.attribute, f"the {self.kind}")
+            return called(found, reference.arguments, f"the {self.kind} {reference.name}")
+        listed = self.parts[reference.name]
+        given = {
+            argument: settings[setting]
+            for setting, argument in listed.takes.items()
+            if settings.get(setting) is not None
+        }
+        what = f"the {self.kind} {reference.name}"
+        return called(listed.load(), {**given, **reference.arguments}, what)
+
+
+def called(found: Any, arguments: Mapping[str, Any], what: str) -> Any:
+    """An instance of a class, or a function with some of its arguments given.
+
+    Raises ValueError, saying ``what``, where the arguments do not fit.
+    """
+    if not isinstance(found, type):
+        return partial(found, **arguments) if arguments else found
+    try:
+        return found(**arguments)
+    except TypeError as error:
+        raise ValueError(f"{what} cannot be made: {error}") from error

@@ -1,0 +1,52 @@
+"""Score a trained model on labeled data."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from jsonargparse import Namespace
+
+from cellformer.cli.parsing import Parser, add_input
+
+
+def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
+    """The arguments of ``cellformer evaluate``."""
+    parser.add_argument("run", type=Path, help="a run folder that cellformer train made")
+    parser.add_argument(
+        "source",
+        type=str,
+        nargs="?",
+        help="labeled data, all of it scored (default: a part of the run's own)",
+    )
+    parser.add_argument(
+        "--part",
+        choices=("train", "val", "test"),
+        default="test",
+        help="which part of the run's own data to score",
+    )
+    parser.add_argument(
+        "--on-error",
+        choices=("skip", "fail"),
+        default="skip",
+        help="what happens to a row without a valid molecule: it does not count, or the exit "
+        "code is 1",
+    )
+    add_input(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Prints the scores as JSON."""
+    from cellformer.training.answers.evaluate import evaluate
+
+    result = evaluate(
+        arguments.run,
+        arguments.source,
+        part=arguments.part,
+        weights=arguments.weights,
+        on_error=arguments.on_error,
+        interval=arguments.interval,
+        calibrate=arguments.calibrate,
+        smiles_column=arguments.smiles_column,
+    )
+    print(json.dumps(result, indent=2))
+    return 0

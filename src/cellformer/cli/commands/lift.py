@@ -1,0 +1,127 @@
+"""Show what a lifting makes: statistics of a set, a picture of one complex, what it will take."""
+
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from jsonargparse import Namespace
+
+from cellformer.cli.parsing import Parser
+from cellformer.cli.preset import add_preset, preset_in
+from cellformer.experiments.presets import PRESETS, flatten
+from cellformer.model.config import AttentionName
+from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
+
+
+def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
+    """The arguments of ``cellformer lift``."""
+    parser.add_argument(
+        "source", type=str, help="a data set by name or path, a mesh file, or a SMILES string"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=None, help="picture of one complex, .png or .svg"
+    )
+    parser.add_argument("--index", type=int, default=0, help="the row to draw")
+    parser.add_argument("--limit", type=int, default=1000, help="rows to take into the statistics")
+    parser.add_argument(
+        "--estimate",
+        action="store_true",
+        help="say what cells, disk, time and memory the whole set will take, from --limit rows",
+    )
+    add_preset(
+        parser,
+        "where the values below, and the model that --estimate speaks of, start from",
+    )
+    parser.add_argument(
+        "--attention",
+        type=AttentionName,
+        default="general-sparse",
+        help="the attention of the model that --estimate speaks of",
+    )
+    parser.add_argument(
+        "--batch_size",
+        type=int,
+        default=None,
+        help="complexes per step of the training that --estimate speaks of (default: the preset's)",
+    )
+    parser.add_class_arguments(DataConfig, "data", skip={"source"})
+    preset = flatten(PRESETS[preset_in(arguments)])
+    parser.set_defaults(
+        {
+            name: value
+            for name, value in preset.items()
+            if name == "attention" or (name.startswith("data.") and name != "data.source")
+        }
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Prints a table of cells per rank and draws the chosen complex, colored by its encodings."""
+    return _estimate(arguments) if arguments.estimate else _show(arguments)
+
+
+def _show(arguments: Namespace) -> int:
+    from dataclasses import replace
+
+    from cellformer.training.one_complex import complexes_of, one_complex, smiles_of
+
+    config = replace(arguments.data, source=arguments.source)
+    began = time.perf_counter()
+    counts: list[tuple[int, ...]] = []
+    failures: list[tuple[int, ValueError]] = []
+    for row, found in enumerate(islice(complexes_of(config), arguments.limit)):
+        if isinstance(found, ValueError):
+            failures.append((row, found))
+        else:
+            counts.append(found.num_cells)
+    seconds = time.perf_counter() - began
+    print(f"{len(counts)} complexes by {config.lifting} in {seconds:.2f} s")
+    for rank in range(max(map(len, counts), default=0)):
+        of_rank = np.array([count[rank] if rank < len(count) else 0 for count in counts])
+        print(
+            f"rank {rank}: {of_rank.sum()} cells; per complex {of_rank.mean():.2f} on average, "
+            f"{of_rank.min()} to {of_rank.max()}"
+        )
+    for row, error in failures[:10]:
+        print(f"row {row} has no complex: {error}")
+    if len(failures) > 10:
+        print(f"... and {len(failures) - 10} more rows without a complex")
+    if arguments.output is not None:
+        from cellformer.drawing.draw import save_picture
+        from cellformer.drawing.molecule import molecule_positions
+        from cellformer.encodings.encode import encode
+        from cellformer.training.build import build_encodings
+
+        cells = encode(one_complex(config, arguments.index), build_encodings(config))
+        smiles = smiles_of(config, arguments.index)
+        save_picture(
+            cells,
+            arguments.output,
+            positions=None if smiles is None else molecule_positions(smiles),
+        )
+        print(f"row {arguments.index} is drawn in {arguments.output}")
+    return 0 if counts else 1
+
+
+def _estimate(arguments: Namespace) -> int:
+    """Prints what the whole set will take."""
+    from dataclasses import replace
+
+    from cellformer.training.estimating.estimate import estimate
+    from cellformer.training.estimating.words import told
+
+    preset = PRESETS[arguments.preset]
+    size = arguments.batch_size
+    config = RunConfig(
+        replace(arguments.data, source=arguments.source),
+        arguments.attention,
+        preset.model,
+        preset.optimizer,
+        preset.training if size is None else TrainingConfig(batch_size=size),
+    )
+    found = estimate(config, arguments.limit)
+    for line in told(found, config):
+        print(line)
+    return 0 if found.complexes else 1

@@ -1,0 +1,59 @@
+"""Predict with a trained model, row by row of a file."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from jsonargparse import Namespace
+
+from cellformer.cli.parsing import Parser, add_input, add_output
+
+
+def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
+    """The arguments of ``cellformer predict``."""
+    parser.add_argument("run", type=Path, help="a run folder that cellformer train made")
+    parser.add_argument(
+        "source",
+        type=str,
+        help="a table with SMILES (.csv, .tsv, .parquet, or - for standard input), an .npz, or "
+        "the name of a data set",
+    )
+    add_output(parser, "the table to write, .csv, .tsv or .parquet")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
+    parser.add_argument(
+        "--on-error",
+        choices=("null", "skip", "fail"),
+        default="null",
+        help="what happens to a row without a prediction: it stays, blank, with the reason in "
+        "column error; it is left out; or nothing is written and the exit code is 1",
+    )
+    add_input(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Writes the rows of the source in their order with new columns."""
+    output = None if arguments.output == Path("-") else arguments.output
+    if output is not None and output.exists() and not arguments.overwrite:
+        raise FileExistsError(f"{output} exists; choose another name or --overwrite")
+    from cellformer.data.tables.table import is_table, write_table
+    from cellformer.training.answers.predict import predict_table
+
+    if output is not None and not is_table(output):
+        raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
+    predicted = predict_table(
+        arguments.run,
+        arguments.source,
+        weights=arguments.weights,
+        on_error=arguments.on_error,
+        interval=arguments.interval,
+        calibrate=arguments.calibrate,
+        smiles_column=arguments.smiles_column,
+    )
+    write_table(predicted.frame, output, predicted.dialect)
+    if predicted.failed:
+        print(
+            f"{predicted.failed} of {predicted.rows} rows could not be predicted"
+            + ("; column error says why" if arguments.on_error == "null" else " and are left out"),
+            file=sys.stderr,
+        )
+    return 1 if predicted.rows and predicted.failed == predicted.rows else 0

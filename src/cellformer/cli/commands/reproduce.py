@@ -1,0 +1,149 @@
+"""Train the paper's grid, or a part of it, and write its tables beside the paper's own values.
+
+Each combination of data set, attention, encoding and seed is a run folder below the results folder,
+RESULTS/DATASET/ATTENTION/ENCODING/seed-N. Running the same command again trains only what is
+missing. Settings are the paper's for each data set, but for the fields that are given below.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from jsonargparse import Namespace
+
+from cellformer.cli.fields import add_fields, given_fields
+from cellformer.cli.parsing import Parser, add_ray, add_slots
+from cellformer.model.config import AttentionName
+
+AXES = ("data.source", "data.encodings", "training.seed")
+ENCODINGS = ("zeros", "bspe", "rwbspe", "rwpe", "hodgelap", "slepians")
+
+
+def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
+    """The arguments of ``cellformer reproduce``."""
+    parser.usage = "cellformer reproduce [-o RESULTS] [--datasets SET ...] [options]"
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("runs/paper"), metavar="RESULTS",
+        help="the results folder: runs, and tables in its folder tables",
+    )  # fmt: skip
+    parser.add_argument(
+        "--datasets", nargs="+", type=str, default=["gcb-hard", "molhiv", "zinc"], metavar="SET",
+        help="names or paths of data sets; one that is not in the paper gets the default preset, "
+        "the other GCB sets that of gcb-hard, and zinc-full that of zinc",
+    )  # fmt: skip
+    parser.add_argument(
+        "--attentions", nargs="+", type=AttentionName, default=list(get_args(AttentionName)),
+        metavar="ATTENTION", help="who attends to whom",
+    )  # fmt: skip
+    parser.add_argument(
+        "--encodings", nargs="+", type=str, default=list(ENCODINGS), metavar="ENCODING",
+        help="positional encodings, also joined by + as in rwbspe+rwpe",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seeds", type=str, default="1", metavar="SEEDS",
+        help="how many, or which: 5 is 0,1,2,3,4; a list has a comma, as in 3,7 or 3, (the paper: "
+        "5 for gcb-hard, 1 for the others)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--epochs", type=int, default=None,
+        help="of each training (short for training.epochs); by default the paper's",
+    )  # fmt: skip
+    parser.add_argument(
+        "--minutes", type=float, default=None,
+        help="most minutes of each training (short for training.max_minutes)",
+    )  # fmt: skip
+    add_ray(parser, "train")
+    add_slots(parser)
+    parser.add_argument(
+        "--dry-run", action="store_true",
+        help="only say what would be run, what is done, and what the rest will take",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tables-only", action="store_true",
+        help="train nothing; write the tables of all runs that are in the results folder",
+    )  # fmt: skip
+    parser.add_argument(
+        "--collect", type=Path, default=None, metavar="FOLDER",
+        help="at the end copy the tables and the small text files of all runs there, without "
+        "weights, as for a repository",
+    )  # fmt: skip
+    parser.add_argument(
+        "--config", action="config", help="YAML or JSON file with any of these values"
+    )
+    add_fields(parser, skip=AXES)
+
+
+def run(arguments: Namespace) -> int:
+    """Returns 0, 1 where a training failed, 75 where it was stopped and can go on."""
+    from cellformer.experiments.grid.write_tables import write_tables
+
+    if arguments.tables_only:
+        write_tables(arguments.output)
+        return _end(arguments)
+
+    from cellformer.experiments.grid.grid import Grid, jobs_of
+    from cellformer.experiments.grid.reproduce import reproduce
+    from cellformer.experiments.running.runner import Runner, Sequential
+    from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
+
+    grid = Grid(
+        tuple(arguments.datasets),
+        tuple(arguments.attentions),
+        tuple(arguments.encodings),
+        seeds_in(arguments.seeds),
+    )
+    values = given_fields(arguments)
+    for name, value in (("epochs", arguments.epochs), ("max_minutes", arguments.minutes)):
+        if value is not None:
+            values[f"training.{name}"] = value
+    jobs = jobs_of(grid, values, arguments.output)
+    if arguments.dry_run:
+        from cellformer.experiments.grid.forecast import forecast
+
+        for line in forecast(jobs):
+            print(line, flush=True)
+        return 0
+    runner: Runner = Sequential()
+    if arguments.ray is not None:
+        from cellformer.experiments.ray.runner import RayRunner
+
+        runner = RayRunner(arguments.ray, arguments.cpus, arguments.gpus, arguments.retries)
+    try:
+        tally = reproduce(jobs, arguments.output, runner)
+    except (KeyboardInterrupt, TrainingInterrupted):
+        done = sum(job.finished for job in jobs)
+        print(
+            f"cellformer: interrupted; {done} of {len(jobs)} trainings are finished, the last one "
+            f"up to its last step, in {arguments.output}; go on with the same command",
+            file=sys.stderr,
+        )
+        return RESUME_ME
+    _end(arguments)
+    for name, reason in tally.failed:
+        print(f"cellformer: {name} failed: {reason}", file=sys.stderr)
+    return 1 if tally.failed else 0
+
+
+def seeds_in(text: str) -> tuple[int, ...]:
+    """The seeds that the option means; raises ValueError where it means none."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    count = "," not in text
+    if not parts or not all(map(str.isdecimal, parts)) or (count and int(text) < 1):
+        raise ValueError(f"--seeds must be a number of seeds or a list as 0,1,2, got {text!r}")
+    return tuple(range(int(text))) if count else tuple(map(int, parts))
+
+
+def _end(arguments: Namespace) -> int:
+    """Collects, and says where all is."""
+    from cellformer.experiments.grid.provenance import TABLES, collect
+    from cellformer.experiments.grid.results import read_results
+
+    tables = arguments.output / TABLES
+    print((tables / "full.md").read_text(encoding="utf-8"))
+    print(f"The tables are in {tables}")
+    if arguments.collect is not None:
+        found = read_results(arguments.output)
+        count = collect(arguments.output, arguments.collect, found)
+        print(f"{count} files are copied to {arguments.collect}")
+    return 0

@@ -1,0 +1,139 @@
+"""Train a model on a data set, into a run folder.
+
+SIGTERM, SIGUSR1 and Ctrl-C keep the state of the training and end it with exit code 75; --resume
+goes on from there.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from jsonargparse import Namespace
+
+from cellformer.cli.parsing import Parser, add_config_and_target, run_config_in
+from cellformer.cli.preset import add_preset, preset_in
+from cellformer.experiments.presets import PRESETS, flatten
+from cellformer.training.config import RunConfig
+
+
+def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
+    """The arguments of ``cellformer train``."""
+    parser.add_argument(
+        "source",
+        type=str,
+        nargs="?",
+        help="name of a data set, or path of a table (.csv, .tsv, .parquet), of an .npz file or of "
+        "a folder of meshes or raw files; with --config it may be left to data.source there",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=None,
+        help="the run folder to make (default: runs/ and the name of the source)",
+    )
+    parser.add_argument(
+        "--resume",
+        type=str,
+        default=None,
+        metavar="FOLDER",
+        help="a run folder to go on with, instead of a source; or auto, beside a source: to go on "
+        "with the output folder if it holds this run unfinished, to leave it if it is finished, "
+        "and otherwise to begin",
+    )
+    add_preset(
+        parser,
+        "where all other values start from: the paper's settings for one of its data sets, or "
+        "settings that train quickly",
+    )
+    add_config_and_target(parser)
+    parser.add_argument(
+        "--ensemble",
+        type=int,
+        default=None,
+        metavar="N",
+        help="train N models that differ in their seed; they predict together, with a spread",
+    )
+    parser.add_argument(
+        "--folds",
+        type=int,
+        default=None,
+        metavar="K",
+        help="cross-validation: train K models, each tested on a part of its own",
+    )
+    parser.add_class_arguments(RunConfig, None)
+    parser.set_defaults(flatten(PRESETS[preset_in(arguments)]))
+
+
+def run(arguments: Namespace) -> int:
+    """Trains, prints the result, and says where it is."""
+    again = arguments.resume == "auto"
+    source = arguments.source
+    if source is None and arguments.config and (again or arguments.resume is None):
+        source = arguments.data.source
+    if (source is None) == (arguments.resume is None or again):
+        raise ValueError(
+            "give either a source to train on, with or without --resume auto, or --resume with a "
+            "run folder"
+        )
+    if arguments.ensemble is not None and arguments.folds is not None:
+        raise ValueError("give either --ensemble or --folds")
+    if source == "-":
+        raise ValueError(
+            "a run must be able to read its data again, so it cannot be trained on standard "
+            "input; give a file"
+        )
+    from cellformer.experiments.running.jobs import Job
+    from cellformer.report.write import write_report
+    from cellformer.training.answers.ensemble import MemberKind
+    from cellformer.training.answers.summary import describe
+    from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
+    from cellformer.training.loop.world import PeerError, is_first
+    from cellformer.training.runs.run_folder import RunFolder
+    from cellformer.training.several import (
+        describe_several,
+        perform_several,
+        resume_several,
+        train_several,
+    )
+    from cellformer.training.train import resume, train
+
+    try:
+        if source is None:
+            folder = Path(arguments.resume)
+            several = RunFolder(folder).members.exists()
+            summary = resume_several(folder) if several else resume(folder)
+        else:
+            config = run_config_in(arguments, source)
+            folder = arguments.output or _folder(source, free=not again)
+            kind: MemberKind = "seeds" if arguments.folds is None else "folds"
+            count = arguments.ensemble or arguments.folds
+            if count is not None:
+                summary = (perform_several if again else train_several)(config, folder, kind, count)
+            else:
+                summary = Job(config, folder).perform() if again else train(config, folder)
+    except TrainingInterrupted as stopped:
+        if is_first():
+            print(f"cellformer: {stopped}", file=sys.stderr)
+        return RESUME_ME
+    except PeerError as error:
+        if str(error):
+            print(f"cellformer: {error}", file=sys.stderr)
+        return 1
+    if not is_first():
+        return 0
+    print(describe_several(summary) if "members" in summary else describe(summary))
+    if "members" not in summary:
+        write_report(folder)
+    print(f"Everything about this run is in {folder}")
+    return 0
+
+
+def _folder(source: str, free: bool) -> Path:
+    """runs/NAME, or, if it has to be free, runs/NAME-2 and so on where earlier runs lie."""
+    name = Path(source).name.split(".")[0] or "run"
+    folder, number = Path("runs") / name, 1
+    while free and folder.exists():
+        number += 1
+        folder = Path("runs") / f"{name}-{number}"
+    return folder

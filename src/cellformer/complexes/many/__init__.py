@@ -1,0 +1,1 @@
+"""Many complexes, or graphs, as a few flat arrays, in memory and on disk."""

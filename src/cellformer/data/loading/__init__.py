@@ -1,0 +1,1 @@
+"""From prepared complexes to batches."""

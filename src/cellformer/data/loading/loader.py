@@ -1,0 +1,175 @@
+"""Loaders of batches of prepared complexes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int64
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader, Dataset
+
+from cellformer.complexes.batches.batch import CellBatch, Part
+from cellformer.complexes.batches.device_store import ResidentComplexes
+from cellformer.complexes.descriptors import with_values
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.store import folder_of, open_ragged
+from cellformer.data.loading.epochs import EpochBatches
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a process takes of every batch: each ``size``-th complex, from number ``rank`` on."""
+
+    rank: int = 0
+    size: int = 1
+
+    def of(
+        self, numbers: Sequence[int], make: Callable[[NDArray[np.int64]], CellBatch]
+    ) -> CellBatch:
+        """The batch that ``make`` makes of this share of the numbers.
+
+        Where there are too few, it is that of the first number with its targets missing, so that
+        it counts nowhere, and the process can take part in what all have to do.
+        """
+        whole = np.asarray(numbers, np.int64)
+        if self.size == 1:
+            return make(whole)
+        places = np.arange(self.rank, len(whole), self.size)
+        idle = not len(places)
+        if idle:
+            places = np.zeros(1, np.int64)
+        batch = make(whole[places])
+        targets = batch.targets
+        if idle and targets is not None:
+            targets = torch.full_like(targets, torch.nan)
+        return replace(batch, targets=targets, part=Part(torch.from_numpy(places), len(whole)))
+
+
+class ComplexDataset(Dataset[CellBatch]):
+    """Some complexes of a collection, fetched a batch at a time.
+
+    Sent to another process, complexes that lie in a store are opened there, not copied.
+    """
+
+    def __init__(
+        self,
+        complexes: RaggedComplexes,
+        indices: Int64[np.ndarray, " chosen"],
+        share: Share = Share(),
+    ):
+        self.complexes = complexes
+        self.indices = indices
+        self.share = share
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, numbers: Sequence[int]) -> CellBatch:
+        """One batch of these complexes, in this order, or this process's share of it."""
+        return self.share.of(
+            numbers, lambda own: CellBatch.from_ragged(self.complexes.take(self.indices[own]))
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        folder = folder_of(self.complexes)
+        if folder is None:
+            return ComplexDataset, (self.complexes, self.indices, self.share)
+        targets, descriptors = self.complexes.targets, self.complexes.descriptors
+        kept = None if targets is None else np.array(targets)
+        values = None if descriptors is None else np.array(descriptors.values)
+        rank = self.complexes.target_rank
+        return _reopen, (folder, kept, rank, values, self.indices, self.share)
+
+
+class ResidentDataset(Dataset[CellBatch]):
+    """Some complexes of a collection on a device, put together there a batch at a time."""
+
+    def __init__(
+        self,
+        complexes: ResidentComplexes,
+        indices: Int64[np.ndarray, " chosen"],
+        share: Share = Share(),
+    ):
+        self.complexes = complexes
+        self.indices = indices
+        self.share = share
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, numbers: Sequence[int]) -> CellBatch:
+        """One batch of these complexes, in this order, or this process's share of it."""
+        return self.share.of(numbers, lambda own: self.complexes.batch(self.indices[own]))
+
+
+def batches(
+    complexes: RaggedComplexes | ResidentComplexes,
+    indices: Int64[np.ndarray, " chosen"],
+    batch_size: int,
+    shuffle: bool,
+    seed: int = 0,
+    workers: int = 0,
+    *,
+    batch_cells: int | None = None,
+    bucket: bool = False,
+    share: Share = Share(),
+) -> DataLoader[CellBatch]:
+    """A loader of `CellBatch`, each of the chosen complexes once an epoch.
+
+    Its ``sampler`` is an `EpochBatches`, which says what ``batch_size``, ``batch_cells`` and
+    ``bucket`` mean. With ``workers`` > 0 batches are made by spawned processes; making one takes
+    little time, so 0 is right unless the model is very small. Of several processes that train
+    together, each takes its ``share`` of every batch, and puts nothing else together.
+
+    Raises ValueError if a limit is not positive, if bucketing is asked for without shuffling, or
+    workers for resident complexes; IndexError if a complex does not exist.
+    """
+    if len(indices) and not (indices.min() >= 0 and indices.max() < len(complexes)):
+        raise IndexError(f"indices reach outside the {len(complexes)} complexes")
+    dataset: ComplexDataset | ResidentDataset
+    match complexes:
+        case RaggedComplexes():
+            dataset = ComplexDataset(complexes, indices, share)
+        case ResidentComplexes():
+            if workers:
+                raise ValueError(
+                    "resident complexes are not sent to other processes; set workers to 0"
+                )
+            dataset = ResidentDataset(complexes, indices, share)
+    cells = complexes.num_cells[indices].sum(axis=1)
+    return DataLoader(
+        dataset,
+        batch_size=None,  # the sampler gives the numbers of a whole batch
+        sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket),
+        num_workers=workers,
+        collate_fn=_unchanged,
+        multiprocessing_context="spawn" if workers else None,
+        persistent_workers=workers > 0,
+        generator=torch.Generator().manual_seed(seed),  # leaves the global one alone
+    )
+
+
+def _unchanged(batch: Any) -> Any:
+    return batch  # torch would convert what it knows
+
+
+def _reopen(
+    folder: Path,
+    targets: Float32[np.ndarray, "target_row target"] | None,
+    target_rank: int | None,
+    values: Float32[np.ndarray, "complex value"] | None,
+    indices: Int64[np.ndarray, " chosen"],
+    share: Share,
+) -> ComplexDataset:
+    stored, _ = open_ragged(folder)
+    complexes = RaggedComplexes(
+        stored.ranks,
+        stored.encoding_signs,
+        targets,
+        target_rank,
+        with_values(stored.descriptors, values),
+    )
+    return ComplexDataset(complexes, indices, share)

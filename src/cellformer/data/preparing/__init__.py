@@ -1,0 +1,1 @@
+"""From a set of graphs to encoded complexes on disk."""

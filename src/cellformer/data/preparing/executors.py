@@ -1,0 +1,59 @@
+"""Where shards are made on this machine: in this process, or in several."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+from cellformer.data.preparing.shards import Shard, ShardTask
+from cellformer.data.preparing.workers import start_worker
+
+NO_MAIN_GUARD = (
+    'the script that calls prepare lacks `if __name__ == "__main__":` around its work, which '
+    "spawned processes must not do again"
+)
+
+
+def one_by_one(tasks: Iterable[ShardTask]) -> Iterator[tuple[int, Shard]]:
+    """One shard after the other, in this process."""
+    for task in tasks:
+        yield task.start, task()
+
+
+@dataclass(frozen=True)
+class LocalProcesses:
+    """Shards in that many spawned processes; their results lie on disk, so little travels."""
+
+    workers: int
+
+    def __call__(self, tasks: Iterable[ShardTask]) -> Iterator[tuple[int, Shard]]:
+        """Raises RuntimeError where a process is lost."""
+        with _pool(self.workers) as pool:
+            running: dict[Future[Shard], int] = {}
+            for task in tasks:
+                running[pool.submit(task)] = task.start
+                if len(running) >= 2 * self.workers:  # enough to keep all busy, little in memory
+                    yield from _ready(running)
+            while running:
+                yield from _ready(running)
+
+
+def _ready(running: dict[Future[Shard], int]) -> Iterator[tuple[int, Shard]]:
+    for future in wait(running, return_when=FIRST_COMPLETED).done:
+        yield running.pop(future), future.result()
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=start_worker)
+    try:
+        yield pool
+    except BrokenProcessPool as error:
+        raise RuntimeError(
+            f"a preparation process ended unexpectedly: it was out of memory, or {NO_MAIN_GUARD}. "
+            "Finished parts are kept; call again with fewer workers, or with workers=0"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

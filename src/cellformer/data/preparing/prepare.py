@@ -1,0 +1,311 @@
+"""From a set of graphs to encoded complexes on disk, once for all later runs."""
+
+import logging
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from multiprocessing import current_process
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from jaxtyping import Int64
+
+from cellformer import __version__
+from cellformer.basics.files import cache_root
+from cellformer.basics.progress import progress
+from cellformer.complexes.descriptors import with_values
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.store import (
+    FORMAT_VERSION,
+    StoreError,
+    merge_ragged,
+    open_ragged,
+)
+from cellformer.data.dataset import GraphSet, digest_of
+from cellformer.data.identity import identity
+from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
+from cellformer.data.preparing.shards import (
+    SHARD_ROWS,
+    Failure,
+    PreparationError,
+    Shard,
+    ShardExecutor,
+    ShardTask,
+    finished_shard,
+)
+from cellformer.encodings.encode import Encoding
+from cellformer.lifting.lift import Lifting
+
+logger = logging.getLogger(__name__)
+
+PREPARATION_VERSION = 4
+"""Raised whenever the same lifting and encodings of the same graphs give another store."""
+
+OverLimitRows: TypeAlias = Literal["fail", "skip"]
+
+
+class NoComplexError(ValueError):
+    """No row of a source has a complex; ``failures`` says why, for each row."""
+
+    def __init__(self, message: str, failures: tuple[tuple[int, str], ...]):
+        super().__init__(message)
+        self.failures = failures
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Encoded complexes of a graph set, and which rows they come from."""
+
+    complexes: RaggedComplexes  # memory-mapped, with the targets of their rows
+    rows: Int64[np.ndarray, " complex"]  # the row of the source of each complex, ascending
+    failures: tuple[tuple[int, str], ...]  # rows without a complex, with the reason
+
+    def numbers(self, rows: Int64[np.ndarray, " row"]) -> Int64[np.ndarray, " complex"]:
+        """The complexes of these rows of the source, in their order; failed rows have none."""
+        if not len(self.rows):
+            return np.zeros(0, np.int64)
+        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        found: Int64[np.ndarray, " complex"] = places[self.rows[places] == rows]
+        return found
+
+
+def prepare(
+    graph_set: GraphSet,
+    lifting: Lifting,
+    encodings: Sequence[Encoding],
+    *,
+    cache_dir: str | os.PathLike[str] | None = None,
+    workers: int = 0,
+    progress: bool = True,
+    over_limit: OverLimitRows = "fail",
+    executor: ShardExecutor | None = None,
+) -> Prepared:
+    """Lifts and encodes every graph, or opens what an earlier call stored.
+
+    The store is found again by a hash of the graphs, the lifting, the encodings and the version
+    of this package. Interrupted work goes on where it stopped; of several processes one works
+    and the others wait. With ``workers`` > 0 that many processes are spawned, so a script must
+    have the usual ``if __name__ == "__main__"``; an ``executor`` makes the same store elsewhere
+    instead (`RayShards` on a cluster). A lifting or an encoding that cannot be told
+    apart from a changed one (see `identity`) is prepared anew every time.
+
+    Rows without a valid graph are reported in ``failures``. A graph over the lifting's limit is
+    too with over_limit="skip", else raises PreparationError. Raises NoComplexError if no row is
+    left.
+    """
+    if workers < 0:
+        raise ValueError(f"workers must be 0 or more, got {workers}")
+    if over_limit not in ("fail", "skip"):
+        raise ValueError(f"over_limit must be 'fail' or 'skip', got {over_limit!r}")
+    if getattr(current_process(), "_inheriting", False):
+        # A spawned process is importing the caller's script; the lock is its parent's.
+        raise RuntimeError(NO_MAIN_GUARD)
+    if executor is None:
+        usable = _usable(workers, lifting, encodings)
+        executor = LocalProcesses(usable) if usable else one_by_one
+    job = _Job(graph_set, lifting, tuple(encodings), executor, progress, over_limit)
+    named = identity((lifting, tuple(encodings)))
+    if named is None:
+        logger.warning(
+            "%s is prepared without a cache: %r and %r cannot be told apart from changed ones",
+            graph_set.name,
+            lifting,
+            list(encodings),
+        )
+        return job.opened(*_uncached(job))
+    version = f"{__version__}, {PREPARATION_VERSION}, {FORMAT_VERSION}"
+    key = digest_of([version, graph_set.digest, named])[:32]
+    folder = Path(cache_dir or cache_root()) / "prepared" / key
+    return job.opened(*_cached(job, folder))
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What `prepare` was asked for."""
+
+    source: GraphSet
+    lifting: Lifting
+    encodings: tuple[Encoding, ...]
+    executor: ShardExecutor
+    shown: bool
+    over_limit: OverLimitRows
+
+    def opened(self, complexes: RaggedComplexes, failures: Sequence[Failure]) -> Prepared:
+        """The result; raises where the caller does not accept the failures."""
+        self.check(failures)
+        reasons = self.source.faults | {failure.row: failure.reason for failure in failures}
+        rows = np.setdiff1d(np.arange(len(self.source)), list(reasons))
+        made = np.setdiff1d(np.arange(len(self.source)), [failure.row for failure in failures])
+        if not len(rows):
+            raise NoComplexError(
+                f"{self.source.name}: none of {len(self.source)} rows can be used; row "
+                f"{min(reasons)}: {reasons[min(reasons)]}",
+                tuple(sorted(reasons.items())),
+            )
+        if len(rows) < len(made):
+            complexes = complexes.take(np.flatnonzero(np.isin(made, rows)))
+        task = self.source.task_or_none
+        targets = self.source.targets_of(rows) if task else None
+        if task is not None and task.rank is not None:
+            check_cells(self.source, rows, complexes, task.rank)
+        return Prepared(
+            replace(
+                complexes,
+                targets=targets,
+                target_rank=task.rank if task else None,
+                descriptors=with_values(complexes.descriptors, self.source.columns_of(rows)),
+            ),
+            rows,
+            tuple(sorted(reasons.items())),
+        )
+
+    def check(self, failures: Sequence[Failure]) -> None:
+        """Raises PreparationError at the first graph over the limit, unless it may be skipped."""
+        over = [failure for failure in failures if failure.over_limit]
+        if over and self.over_limit == "fail":
+            raise PreparationError(
+                f"{self.source.name}, row {over[0].row} (counted from 0): {over[0].reason}, or "
+                "skip such graphs (over_limit='skip')",
+                over[0].row,
+            )
+
+
+def check_cells(
+    source: GraphSet, rows: Int64[np.ndarray, " complex"], complexes: RaggedComplexes, rank: int
+) -> None:
+    """Raises ValueError, naming the row, unless every cell of the rank has its target."""
+    if rank >= len(complexes.ranks):
+        raise ValueError(
+            f"{source.name} has targets for cells of rank {rank}, but its complexes have none; "
+            "choose another lifting"
+        )
+    assert source.cell_offsets is not None
+    cells = np.diff(complexes.ranks[rank].offsets)
+    targets = np.diff(source.cell_offsets)[rows]
+    if (cells != targets).any():
+        at = int((cells != targets).argmax())
+        raise ValueError(
+            f"{source.name}, row {rows[at]} (counted from 0): {cells[at]} cells of rank {rank} and "
+            f"{targets[at]} targets; the lifting has to keep the cells that they belong to"
+        )
+
+
+Stored: TypeAlias = tuple[RaggedComplexes, tuple[Failure, ...]]
+
+
+def _cached(job: _Job, folder: Path) -> Stored:
+    """Opens the store or makes it; one process at a time."""
+    from filelock import FileLock, Timeout
+
+    stored = _open(folder)
+    if stored is not None:
+        return stored
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(f"{folder}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        logger.info("%s is being prepared by another process; waiting for it", job.source.name)
+        lock.acquire()
+    try:
+        stored = _open(folder)  # another process may have made it meanwhile
+        if stored is not None:
+            return stored
+        shutil.rmtree(folder, ignore_errors=True)  # damaged
+        for abandoned in folder.parent.glob(f".{folder.name}.*.tmp"):
+            shutil.rmtree(abandoned, ignore_errors=True)
+        shards = folder.with_name(f"{folder.name}.shards")
+        made = _make(job, shards, folder)
+        shutil.rmtree(shards, ignore_errors=True)
+        return made
+    finally:
+        lock.release()
+
+
+def _uncached(job: _Job) -> Stored:
+    """Makes the store in a folder that is gone when the arrays are no longer used."""
+    with tempfile.TemporaryDirectory(prefix="cellformer-") as folder:
+        complexes, failures = _make(job, Path(folder) / "shards", Path(folder) / "store")
+        return complexes.take(np.arange(len(complexes))), failures  # a copy in memory
+
+
+def _open(folder: Path) -> Stored | None:
+    if not folder.exists():
+        return None
+    try:
+        complexes, meta = open_ragged(folder)
+        return complexes, tuple(Failure(*failure) for failure in meta["failures"])
+    except (StoreError, KeyError, TypeError) as error:
+        logger.warning("a damaged entry of the cache is made again: %s", error)
+        return None
+
+
+def _make(job: _Job, shards: Path, folder: Path) -> Stored:
+    rows = len(job.source)
+    shards.mkdir(parents=True, exist_ok=True)
+    finished: dict[int, Shard] = {}
+    for start in range(0, rows, SHARD_ROWS):
+        shard = finished_shard(_shard_folder(shards, start))
+        if shard is not None:
+            job.check(shard.failures)
+            finished[start] = shard
+    missing = [start for start in range(0, rows, SHARD_ROWS) if start not in finished]
+    left = sum(min(SHARD_ROWS, rows - start) for start in missing)
+    if finished:
+        logger.info("%d of %d rows were prepared before an interruption", rows - left, rows)
+    with progress(f"Preparing {job.source.name}", left, job.shown) as done:
+        tasks = (
+            ShardTask(
+                job.source.graphs.part(start, min(start + SHARD_ROWS, rows)),
+                start, job.lifting, job.encodings, _shard_folder(shards, start),
+            )
+            for start in missing
+        )  # fmt: skip
+        for start, shard in job.executor(tasks) if missing else ():
+            job.check(shard.failures)
+            finished[start] = shard
+            done(min(SHARD_ROWS, rows - start))
+    in_order = [finished[start] for start in sorted(finished)]
+    failures = tuple(failure for shard in in_order for failure in shard.failures)
+    parts = [open_ragged(shard.folder)[0] for shard in in_order if shard.complexes]
+    if not parts:
+        example = f"; row {failures[0].row}: {failures[0].reason}" if failures else ""
+        raise NoComplexError(
+            f"{job.source.name}: none of {rows} rows has a complex{example}",
+            tuple((failure.row, failure.reason) for failure in failures),
+        )
+    meta = {
+        "source": job.source.name,
+        "cellformer": __version__,
+        "lifting": repr(job.lifting),
+        "encodings": [repr(encoding) for encoding in job.encodings],
+        "failures": [[f.row, f.reason, f.over_limit] for f in failures],
+    }
+    merge_ragged(parts, folder, meta)
+    return open_ragged(folder)[0], failures
+
+
+def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> int:
+    """The number of processes, 0 if the functions cannot be sent to any."""
+    if not workers:
+        return 0
+    try:
+        pickle.dumps((lifting, tuple(encodings)))
+    except Exception as error:  # pickle raises many kinds
+        reason = str(error)
+    else:
+        homes = {function.__module__ for function in (lifting, *encodings)}
+        if "__main__" not in homes or getattr(sys.modules["__main__"], "__file__", None):
+            return workers
+        reason = "it is defined in an interactive session"
+    logger.warning("prepared in one process, as a function cannot be sent to others: %s", reason)
+    return 0
+
+
+def _shard_folder(shards: Path, start: int) -> Path:
+    return shards / f"rows-{start:09d}"

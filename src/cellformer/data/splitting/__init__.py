@@ -1,0 +1,1 @@
+"""Which rows, or cells, train, validate and test."""

@@ -1,0 +1,84 @@
+"""Which rows are the same molecule, and whether any is in two parts of a split."""
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int64
+from numpy.typing import NDArray
+
+from cellformer.basics.files import cache_root, replace_atomically
+from cellformer.basics.progress import progress
+from cellformer.data.dataset import PARTS, digest_of
+from cellformer.molecules.canonical import canonical_smiles
+
+SHOWN_FROM = 2000  # rows for which the time is worth a bar
+
+
+def molecule_keys(
+    smiles: Sequence[str], cache_dir: str | os.PathLike[str] | None = None, shown: bool = True
+) -> Int64[np.ndarray, " row"]:
+    """A number per row, equal for two rows if they have the same canonical SMILES.
+
+    Stereochemistry, charges, isotopes and salts count. A row without a valid molecule equals no
+    other. Numbers are kept in the cache.
+    """
+    from rdkit import __version__
+
+    key = digest_of(["1", __version__, *smiles])[:32]
+    kept = Path(cache_dir or cache_root()) / "molecule-keys" / f"{key}.npz"
+    try:
+        with kept.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            keys: Int64[np.ndarray, " row"] = arrays["keys"]
+            return keys
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        pass  # absent, or damaged: computed again
+    keys = np.zeros(len(smiles), np.int64)
+    with progress("Comparing molecules", len(smiles), shown and len(smiles) >= SHOWN_FROM) as done:
+        for row, text in enumerate(smiles):
+            canonical = canonical_smiles(text)
+            content = f"row {row}" if canonical is None else canonical
+            digest = hashlib.blake2b(content.encode(), digest_size=8).digest()
+            keys[row] = int.from_bytes(digest, "big", signed=True)
+            done(1)
+    with replace_atomically(kept) as unfinished, unfinished.open("wb") as file:
+        np.savez(file, allow_pickle=False, keys=keys)
+    return keys
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A molecule that is in several parts of a split."""
+
+    rows: Mapping[str, tuple[int, ...]]  # of each part that has it
+
+
+def leaks(
+    split: Mapping[str, NDArray[np.integer]], keys: Int64[np.ndarray, " row"]
+) -> tuple[Leak, ...]:
+    """The molecules that are in more than one part, by their first row."""
+    members = [split[part] for part in PARTS]
+    rows = np.concatenate(members).astype(np.int64)
+    part = np.repeat(np.arange(len(PARTS)), [len(each) for each in members])
+    order = np.lexsort((rows, keys[rows]))
+    rows, part = rows[order], part[order]
+    starts = np.flatnonzero(np.r_[True, keys[rows][1:] != keys[rows][:-1]])
+    ends = np.append(starts[1:], len(rows))
+    found = []
+    for start, end in np.stack([starts, ends], axis=1)[ends - starts > 1]:
+        mine, its = rows[start:end], part[start:end]
+        if len(set(its)) > 1:
+            found.append(
+                Leak(
+                    {
+                        name: tuple(mine[its == number].tolist())
+                        for number, name in enumerate(PARTS)
+                        if (its == number).any()
+                    }
+                )
+            )
+    return tuple(sorted(found, key=lambda leak: min(map(min, leak.rows.values()))))

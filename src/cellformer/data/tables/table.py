@@ -1,0 +1,167 @@
+"""A table, with a column of SMILES and any others: a file, standard input, or a data frame."""
+
+import difflib
+import io
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from cellformer.basics.files import replace_atomically
+from cellformer.data.tables.delimited import Dialect, read_delimited
+
+SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "mol_smiles", "mol", "molecule",
+                "structure", "smi")  # fmt: skip
+STANDARD_STREAM = "-"
+TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".parquet")
+
+
+@runtime_checkable
+class ArrowFrame(Protocol):
+    """A data frame of any library that speaks Arrow's stream protocol, such as polars."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of the columns, or the columns; a single series has none."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns, without copying them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The columns of a table; row i is the i-th row of data, from 0.
+
+    Cells of a text file are strings exactly as written; other tables keep their types.
+    """
+
+    where: str  # for messages
+    frame: pd.DataFrame  # never changed
+    dialect: Dialect = field(default_factory=Dialect)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @classmethod
+    def of_frame(cls, frame: pd.DataFrame | ArrowFrame, where: str = "data frame") -> "Table":
+        """A table of a pandas, polars or Arrow data frame; raises TypeError for anything else."""
+        if isinstance(frame, pd.DataFrame):
+            return cls(where, frame)
+        if not isinstance(frame, ArrowFrame):
+            raise TypeError(f"expected a data frame of pandas or polars, got {type(frame)}")
+        return cls(where, pa.table(frame).to_pandas())
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(map(str, self.frame.columns))
+
+    @property
+    def name(self) -> str:
+        """A short name, that of the file without its ending."""
+        stem = Path(self.where).name
+        for ending in TABLE_ENDINGS:
+            stem = stem.removesuffix(ending)
+        return stem
+
+    def column(self, name: str) -> "pd.Series[str]":
+        """One column; raises ValueError, with the nearest name, unless there is exactly one."""
+        header = self.header
+        if header.count(name) > 1:
+            raise ValueError(f"{self.where} has two columns named {name!r}; rename one")
+        if name not in header:
+            near = difflib.get_close_matches(name.lower(), [n.lower() for n in header], 1)
+            guess = next((n for n in header if near and n.lower() == near[0]), None)
+            hint = f"did you mean {guess!r}? " if guess else ""
+            raise ValueError(
+                f"{self.where} has no column {name!r}; {hint}its columns are "
+                f"{', '.join(map(repr, header))}"
+            )
+        column: pd.Series[str] = self.frame.iloc[:, header.index(name)]
+        return column
+
+    def smiles_column(self, name: str | None = None) -> str:
+        """The name of the SMILES column, as given or by the usual names in any case."""
+        if name is not None:
+            self.column(name)
+            return name
+        by_name = {column.strip().lower(): column for column in reversed(self.header)}
+        for usual in SMILES_NAMES:
+            if usual in by_name:
+                return by_name[usual]
+        raise ValueError(
+            f"{self.where} has no column named like {', '.join(SMILES_NAMES[:3])}; say which of "
+            f"its columns holds the SMILES: {', '.join(map(repr, self.header))}"
+        )
+
+
+def is_table(source: object) -> bool:
+    """Whether this is a data frame, the name of a table's file, or ``-``, the standard input."""
+    if isinstance(source, str | os.PathLike):
+        word = os.fspath(source)
+        return word == STANDARD_STREAM or word.lower().endswith(TABLE_ENDINGS)
+    return isinstance(source, ArrowFrame)
+
+
+def read_table(
+    path: str | os.PathLike[str], separator: str | None = None, charset: str | None = None
+) -> Table:
+    """Reads delimited text (``-`` for standard input), plain or gzipped, or a parquet file.
+
+    Separator, charset and line ending are found out unless given, see `read_delimited`. Raises
+    FileNotFoundError, and ValueError, naming the line, if the file is not a table.
+    """
+    if os.fspath(path) == STANDARD_STREAM:
+        stream = io.BytesIO(sys.stdin.buffer.read())
+        return Table(
+            "standard input", *read_delimited(stream, "standard input", separator, charset)
+        )
+    file = Path(path)
+    if not file.exists():
+        raise FileNotFoundError(f"there is no file {file}")
+    if file.suffix.lower() == ".parquet":
+        try:
+            return Table(str(file), pyarrow.parquet.read_table(file).to_pandas())
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(f"{file} cannot be read as parquet: {error}") from None
+    with file.open("rb") as opened:
+        return Table(str(file), *read_delimited(opened, str(file), separator, charset))
+
+
+def write_table(
+    frame: pd.DataFrame, path: str | os.PathLike[str] | None, dialect: Dialect | None = None
+) -> None:
+    """Writes a table whole or not at all, in UTF-8, as the path's ending says; None: to stdout.
+
+    Separator, line ending and byte-order mark are those of ``dialect``, but a ``.tsv`` file has
+    tabs, and a ``.csv`` file never does.
+    """
+    dialect = dialect or Dialect()
+    if path is None:
+        frame.to_csv(sys.stdout, index=False, sep=dialect.separator)
+        return
+    file = Path(path)
+    ending = file.name.lower().removesuffix(".gz")
+    if ending.endswith(".parquet"):
+        with replace_atomically(file) as unfinished:
+            frame.to_parquet(unfinished, index=False)
+        return
+    separator = dialect.separator
+    if ending.endswith((".tsv", ".tab")):
+        separator = "\t"
+    elif ending.endswith(".csv") and separator == "\t":
+        separator = ","
+    with replace_atomically(file) as unfinished:
+        frame.to_csv(
+            unfinished,
+            index=False,
+            sep=separator,
+            lineterminator=dialect.newline,
+            encoding="utf-8-sig" if dialect.mark else "utf-8",
+            compression="gzip" if file.name.lower().endswith(".gz") else None,
+        )

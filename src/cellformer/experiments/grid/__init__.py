@@ -1,0 +1,1 @@
+"""The paper's grid and its tables."""

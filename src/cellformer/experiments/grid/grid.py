@@ -1,0 +1,141 @@
+"""The paper's grid: data sets, attentions, encodings and seeds, each combination a training."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from cellformer.experiments.grid.paper_results import PAPER_SETS
+from cellformer.experiments.presets import PRESETS, flatten, override
+from cellformer.experiments.running.jobs import Job
+from cellformer.model.config import AttentionName
+from cellformer.training.config import RunConfig
+from cellformer.training.runs.run_folder import RunFolder
+
+ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
+ENCODINGS = ("zeros", "bspe", "rwbspe", "rwpe", "hodgelap", "slepians")
+AXES = ("data.source", "attention", "data.encodings", "training.seed")
+"""The fields that differ from one training of a grid to another."""
+_PRESET_OF = {
+    **dict.fromkeys(("gcb-hard", "gcb-hard-small", "gcb-easy", "gcb-easy-small"), "gcb-hard"),
+    **dict.fromkeys(("zinc", "zinc-full"), "zinc"),
+    "molhiv": "molhiv",
+}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One training of the grid, by what it differs in from the others."""
+
+    source: str
+    """The data set, by name or path."""
+    attention: AttentionName
+    encoding: str
+    seed: int
+
+    @classmethod
+    def of(cls, config: RunConfig) -> "Experiment":
+        """The one that a configuration belongs to."""
+        return cls(config.data.source, config.attention, config.data.encodings,
+                   config.training.seed)  # fmt: skip
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set, without its folder and ending."""
+        return Path(self.source).name.split(".")[0] or "data"
+
+    @property
+    def name(self) -> str:
+        """As in gcb-hard/general-sparse/bspe/seed-0, which is its folder too."""
+        encoding = self.encoding.replace(":", "").replace(" ", "")
+        return f"{self.dataset}/{self.attention}/{encoding}/seed-{self.seed}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every combination of what is listed; by default the whole grid of the paper, one seed.
+
+    Raises ValueError where something is listed twice.
+    """
+
+    datasets: tuple[str, ...] = PAPER_SETS
+    attentions: tuple[AttentionName, ...] = ATTENTIONS
+    encodings: tuple[str, ...] = ENCODINGS
+    seeds: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        for axis in (self.datasets, self.attentions, self.encodings, self.seeds):
+            if len(set(axis)) < len(axis) or not axis:
+                raise ValueError(f"a grid needs values that differ, got {axis}")
+        names = Counter(each.name for each in self)
+        name, times = names.most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"{times} trainings would have the name {name}; rename a data set")
+
+    def __iter__(self) -> Iterator[Experiment]:
+        """All of them; a seed is complete before the next begins, so that tables fill early."""
+        for source in self.datasets:
+            for seed in self.seeds:
+                for attention in self.attentions:
+                    for encoding in self.encodings:
+                        yield Experiment(source, attention, encoding, seed)
+
+
+def configured(experiment: Experiment, values: Mapping[str, Any]) -> RunConfig:
+    """The paper's settings for the data set, with some values of the user's own.
+
+    The sets of one kind share them: gcb-hard's are those of all four GCB sets, zinc's also those of
+    zinc-full. A data set that is not in the paper gets the preset ``default``. Raises ValueError
+    where a value does not fit, or would change what the grid decides.
+    """
+    for name in AXES:
+        if name in values:
+            raise ValueError(f"{name} is an axis of the grid and cannot be set beside it")
+    own = {
+        "data.source": experiment.source,
+        "attention": experiment.attention,
+        "data.encodings": experiment.encoding,
+        "training.seed": experiment.seed,
+    }
+    return override(paper_preset(experiment.source)[1], {**values, **own})
+
+
+def paper_preset(source: str) -> tuple[str, RunConfig]:
+    """The name and the settings of the preset that a data set has in a grid."""
+    name = _PRESET_OF.get(source, "default")
+    return name, PRESETS[name]
+
+
+def jobs_of(
+    grid: Grid, values: Mapping[str, Any], folder: str | os.PathLike[str]
+) -> tuple[Job, ...]:
+    """A job for each training of the grid, in a folder below ``folder`` that has its name.
+
+    Raises ValueError, naming the field, where such a folder holds a run that was configured
+    otherwise: results of different settings are never mixed.
+    """
+    jobs = tuple(Job(configured(each, values), Path(folder) / each.name) for each in grid)
+    for job in jobs:
+        held = RunFolder(job.folder).config
+        if held.exists() and json.loads(held.read_text(encoding="utf-8")) != _as_read(job.config):
+            _compare(job, RunConfig.from_json(held))  # a file of an older version lacks fields
+    return jobs
+
+
+def _as_read(config: RunConfig) -> object:
+    return json.loads(json.dumps(asdict(config)))
+
+
+def _compare(job: Job, held: RunConfig) -> None:
+    before, now = flatten(held), flatten(job.config)
+    changed = [name for name in now if before[name] != now[name]]
+    if changed:
+        name = changed[0]
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise ValueError(
+            f"{job.folder} holds a run with {name} {before[name]!r}, and now it is to be "
+            f"{now[name]!r}{more}; choose another results folder, or move that run away"
+        )

@@ -1,0 +1,1 @@
+"""Preparation, grids and searches on a Ray cluster."""

@@ -1,0 +1,94 @@
+"""Preparation of large sets by the workers of a Ray cluster."""
+
+import socket
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from cellformer.data.preparing.shards import Shard, ShardTask, finished_shard
+from cellformer.experiments.ray.cluster import (
+    LOCAL,
+    NotSharedError,
+    appears,
+    check_shared,
+    connected,
+    meeting_place,
+)
+from cellformer.experiments.running.runner import reason
+
+
+@dataclass(frozen=True)
+class RayShards:
+    """Shards by workers of a cluster, written where all machines see them; one core each.
+
+    The store is, byte for byte, that of a single machine. A shard whose worker or machine is lost
+    is made again by another one, up to ``retries`` times.
+    """
+
+    address: str = LOCAL
+    retries: int = 3
+
+    def __call__(self, tasks: Iterable[ShardTask]) -> Iterator[tuple[int, Shard]]:
+        """Raises what a task raises, `NotSharedError`, and RuntimeError for a shard that is lost
+        again and again."""
+        remaining = iter(tasks)
+        first = next(remaining, None)
+        if first is None:
+            return
+        with (
+            connected(self.address, cpus=1.0),
+            meeting_place(first.folder.parent) as place,
+        ):
+            yield from self._made(chain([first], remaining), place)
+
+    def _made(self, tasks: Iterator[ShardTask], place: Path) -> Iterator[tuple[int, Shard]]:
+        import ray
+
+        make = ray.remote(_make).options(
+            num_cpus=1,
+            max_retries=self.retries,
+            retry_exceptions=[FileExistsError],  # a worker that was given up had not ended
+        )
+        running: dict[Any, ShardTask] = {}
+        try:
+            while True:
+                # Enough to keep all busy, little in memory; machines may have come or gone.
+                resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+                room = 2 * max(1, int(resources.get("CPU", 1)))
+                while len(running) < room and (task := next(tasks, None)) is not None:
+                    running[make.remote(task, place)] = task
+                if not running:
+                    return
+                for done in ray.wait(list(running))[0]:
+                    task = running.pop(done)
+                    yield task.start, self._shard(done, task)
+        finally:
+            for left in running:
+                ray.cancel(left, force=True)
+
+    def _shard(self, done: Any, task: ShardTask) -> Shard:
+        import ray
+
+        try:
+            shard: Shard = ray.get(done)
+        except ray.exceptions.RayTaskError as error:  # the worker's own, without its traceback
+            raise error.cause from None
+        except ray.exceptions.RayError as error:
+            raise RuntimeError(
+                f"the rows from {task.start} on were lost {self.retries + 1} times with their "
+                f"worker: {reason(error)[:300]}. Finished parts are kept; call again"
+            ) from error
+        if not appears(shard.folder.with_suffix(".json")) or finished_shard(shard.folder) is None:
+            raise NotSharedError(
+                f"{shard.folder} was made by a worker, but {socket.gethostname()} does not see it; "
+                "the cache (CELLFORMER_CACHE) has to lie on a file system that all workers share"
+            )
+        return shard
+
+
+def _make(task: ShardTask, place: Path) -> Shard:
+    """What a worker does; a shard that a lost worker had finished is taken as it is."""
+    check_shared(place)
+    return finished_shard(task.folder) or task()

@@ -1,0 +1,1 @@
+"""Search for good values of the configuration."""

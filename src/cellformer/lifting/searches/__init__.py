@@ -1,0 +1,1 @@
+"""Compiled searches for cycles."""

@@ -1,0 +1,106 @@
+"""Cycles found by a compiled search that gives up at a limit."""
+
+import itertools
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Int64
+
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.graph import Graph
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged_graphs import RaggedGraphs
+from cellformer.lifting.lift import LiftingLimitError, OverLimit, describe
+from cellformer.lifting.searches.two_core import two_core
+from cellformer.lifting.skeleton import attach_all_cycles, attach_cycles
+
+Indices: TypeAlias = Int64[np.ndarray, " _"]
+CycleSearch: TypeAlias = Callable[[Indices, Indices, int, int, int], tuple[Indices, Indices, int]]
+"""(starts, neighbors, max_length, max_cells, max_steps) -> (vertices, offsets, outcome): the cycles
+up to a length of the graph with these neighbors (see `two_core`), one after the other."""
+
+COMPLETE, TOO_MANY_CELLS, TOO_MANY_STEPS = 0, 1, 2
+"""How a search ended. Its cycles are of no use unless it is complete."""
+
+
+def fill_cycles(
+    graph: Graph,
+    search: CycleSearch,
+    max_length: int,
+    max_cells: int,
+    max_steps: int,
+    over_limit: OverLimit,
+) -> CellComplex:
+    """The graph with a face in every cycle that a search finds (see `find_cycles`)."""
+    limits = max_length, max_cells, max_steps, over_limit
+    found = find_cycles(graph.num_vertices, graph.edges, describe(graph), search, *limits)
+    return attach_cycles(graph, *found)
+
+
+def fill_all_cycles(
+    graphs: RaggedGraphs,
+    search: CycleSearch,
+    max_length: int,
+    max_cells: int,
+    max_steps: int,
+    over_limit: OverLimit,
+) -> RaggedComplexes:
+    """`fill_cycles` of each graph of a collection."""
+    limits = max_length, max_cells, max_steps, over_limit
+    sizes = np.diff(graphs.vertex_offsets).tolist()
+    edge_offsets = itertools.pairwise(graphs.edge_offsets.tolist())
+    found = [
+        find_cycles(size, graphs.edges[start:stop], f"graph {number}", search, *limits)
+        for number, (size, (start, stop)) in enumerate(zip(sizes, edge_offsets, strict=True))
+    ]
+    none = np.zeros(0, np.int64)
+    lengths = np.concatenate([none, *(np.diff(offsets) for _, offsets in found)])
+    faces = np.cumsum([0, *(len(offsets) - 1 for _, offsets in found)])
+    vertices = np.concatenate([none, *(vertices for vertices, _ in found)])
+    return attach_all_cycles(graphs, vertices, np.append(0, np.cumsum(lengths)), faces)
+
+
+def find_cycles(
+    num_vertices: int,
+    edges: Int64[np.ndarray, "edge 2"],
+    where: str,
+    search: CycleSearch,
+    max_length: int,
+    max_cells: int,
+    max_steps: int,
+    over_limit: OverLimit,
+) -> tuple[Indices, Indices]:
+    """The vertices and the offsets of the cycles of a graph that a search finds.
+
+    Over a limit, "truncate" keeps all cycles up to the greatest length that stays within the
+    limits and none that are longer: which ones are kept does not depend on their order.
+    """
+    starts, neighbors = two_core(num_vertices, np.array(edges, np.int64, order="C"))
+    longest = min(max_length, num_vertices)
+
+    def run(length: int) -> tuple[Indices, Indices, int]:
+        return search(starts, neighbors, length, max_cells, max_steps)
+
+    vertices, offsets, outcome = run(longest)
+    if outcome != COMPLETE and over_limit == "fail":
+        what = (
+            f"more than {max_cells} cycles (max_cells)"
+            if outcome == TOO_MANY_CELLS
+            else f"more than {max_steps} steps to find the cycles (max_steps)"
+        )
+        raise LiftingLimitError(
+            f"{where}: {what} of length 3 to {longest}; allow only shorter cycles, "
+            "raise the limit, leave this graph out, or set over_limit='truncate'"
+        )
+    if outcome != COMPLETE:
+        within, beyond = 2, longest  # there is no cycle of length 2
+        vertices, offsets = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        while beyond - within > 1:
+            middle = (within + beyond) // 2
+            found, ends, outcome = run(middle)
+            if outcome == COMPLETE:
+                within, vertices, offsets = middle, found, ends
+            else:
+                beyond = middle
+    return vertices, offsets

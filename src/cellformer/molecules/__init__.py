@@ -1,0 +1,1 @@
+"""What RDKit knows of molecules, as plain arrays."""

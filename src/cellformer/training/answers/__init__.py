@@ -1,0 +1,1 @@
+"""What trained models say, and how good it is."""

@@ -1,0 +1,105 @@
+"""A trained model's answers for the rows of any source."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32
+
+from cellformer.data.dataset import GraphSet
+from cellformer.data.preparing.prepare import NoComplexError, Prepared
+from cellformer.data.tables.table import ArrowFrame, Table, is_table
+from cellformer.training.answers.cell_predictions import cell_rows, spread_outputs
+from cellformer.training.answers.conformal import Residuals
+from cellformer.training.answers.ensemble import Ensemble, pooled
+
+Source = str | os.PathLike[str] | pd.DataFrame | ArrowFrame
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What every member says of every row; NaN, and a reason, for a row without a complex.
+
+    Where the task is one of cells, there is an answer for every cell, and one, NaN, for a complex
+    that has none.
+    """
+
+    rows: GraphSet
+    outputs: Float32[np.ndarray, "member answer output"]
+    reasons: tuple[str, ...]  # one per answer, empty where there is no failure
+    cells: pd.DataFrame | None = None  # of a task of cells: "row" and "cell" of every answer
+
+
+def open_input(
+    ensemble: Ensemble, source: Source, labeled: bool, smiles_column: str | None = None
+) -> tuple[GraphSet, Table | None]:
+    """The rows of a source, and its table where it is one."""
+    run = ensemble.runs[0]
+    if not isinstance(source, str | os.PathLike):
+        table = Table.of_frame(source)
+    elif is_table(source):
+        table = run.read_table(source)
+    else:
+        return run.open_rows(source, labeled, smiles_column), None
+    return run.open_rows(table, labeled, smiles_column), table
+
+
+def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
+    """Answers for all rows; never raises because of a row."""
+    outputs = np.full((len(ensemble.runs), len(rows), ensemble.task.outputs), np.nan, np.float32)
+    rank = ensemble.task.rank
+    prepared: Prepared | None = None
+    found = np.zeros((len(ensemble.runs), 0, ensemble.task.outputs), np.float32)
+    reasons = np.full(len(rows), "", dtype=object)
+    try:
+        prepared = ensemble.runs[0].prepare(rows)
+    except NoComplexError as nothing:
+        failures = nothing.failures
+    else:
+        failures = prepared.failures
+        found = ensemble.answers(prepared.complexes, np.arange(len(prepared.rows)))
+        if rank is None:
+            outputs[:, prepared.rows] = found
+    for row, reason in failures:
+        reasons[row] = reason
+    if rank is not None:
+        frame = cell_rows(prepared, rank, len(rows))
+        return Answers(
+            rows,
+            np.stack([spread_outputs(one, frame) for one in found]).astype(np.float32),
+            tuple(reasons[frame["row"].to_numpy()].tolist()),
+            frame.drop(columns="place"),
+        )
+    return Answers(rows, outputs, tuple(reasons.tolist()))
+
+
+def residuals_for(ensemble: Ensemble, calibrate: Source | None) -> Residuals:
+    """The errors that calibrate intervals: on labeled rows given, or those kept with the run.
+
+    The latter are of its validation rows, which also chose its best epoch, so that intervals from
+    them can be a little narrow. Raises ValueError where there are none.
+    """
+    if calibrate is None:
+        kept = ensemble.folder.residuals
+        if not kept.exists():
+            raise ValueError(
+                f"{ensemble.folder.path} holds no errors to calibrate intervals on; give labeled "
+                "rows to calibrate on"
+            )
+        return Residuals.read(kept)
+    rows, _ = open_input(ensemble, calibrate, labeled=True)
+    name = rows.name if isinstance(calibrate, str | Path) else "the table to calibrate on"
+    if rows.task_or_none is None:
+        raise ValueError(
+            f"{name} lacks the targets of this run: {', '.join(ensemble.task.targets)}"
+        )
+    answers = answer(ensemble, rows)
+    good = np.array([not reason for reason in answers.reasons], bool)
+    answered = np.flatnonzero(good)
+    if answers.cells is not None:
+        good &= answers.cells["cell"].notna().to_numpy(bool)
+        answered = np.unique(answers.cells["row"].to_numpy(np.int64)[good])
+    values = pooled(ensemble.task, answers.outputs)
+    return Residuals.of(ensemble.task, values[good], rows.targets_of(answered), name)

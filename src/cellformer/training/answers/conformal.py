@@ -1,0 +1,104 @@
+"""Intervals that hold the true value with a chosen probability, by split-conformal prediction.
+
+Source: Papadopoulos et al. (ECML 2002); Lei et al., "Distribution-free predictive inference for
+regression" (JASA 2018), section 2.2. With n calibration rows that are exchangeable with the new
+ones and took no part in training, an interval holds the truth with a probability of at least
+``level``, and at most ``level`` + 1 / (n + 1).
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellformer.data.dataset import Task
+from cellformer.training.runs.run_folder import write_json
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Absolute errors on rows that a model did not learn, ascending, for each target."""
+
+    targets: tuple[str, ...]
+    errors: tuple[NDArray[np.float64], ...]
+    source: str  # which rows, for messages
+
+    @classmethod
+    def of(
+        cls, task: Task, values: NDArray[np.floating], targets: NDArray[np.floating], source: str
+    ) -> "Residuals":
+        """Those of predicted values, (row, target) in the user's units; NaN targets are left out.
+
+        Raises ValueError unless the task is a regression.
+        """
+        if task.kind != "regression":
+            raise ValueError(
+                "intervals are for regression; a classification gives probabilities instead"
+            )
+        distance = np.abs(values.astype(np.float64) - targets)
+        return cls(
+            task.targets, tuple(np.sort(column[~np.isnan(column)]) for column in distance.T), source
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence["Residuals"]) -> "Residuals":
+        """The errors of several models, each on rows of its own."""
+        errors = (np.sort(np.concatenate(e)) for e in zip(*(p.errors for p in parts), strict=True))
+        return cls(parts[0].targets, tuple(errors), parts[0].source)
+
+    def half_widths(self, level: float) -> NDArray[np.float64]:
+        """How far the interval reaches to each side of a prediction, for each target.
+
+        Raises ValueError unless 0 < level < 1, and where there are too few rows for this level.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"the level of an interval is between 0 and 1, got {level}")
+        widths = []
+        for name, errors in zip(self.targets, self.errors, strict=True):
+            # The tiny subtraction keeps e.g. 10 * 0.9, or 100 * 0.07, from being rounded up.
+            place = math.ceil((len(errors) + 1) * level - 1e-9)
+            if place > len(errors):
+                raise ValueError(
+                    f"an interval at {level:g} needs at least {math.ceil(level / (1 - level))} "
+                    f"labeled rows to be calibrated on; {self.source} has {len(errors)} for "
+                    f"{name!r}: choose a lower level, or calibrate on more rows"
+                )
+            widths.append(errors[place - 1])
+        return np.array(widths, np.float64)
+
+    def write(self, path: Path) -> None:
+        """Writes them as JSON."""
+        errors = dict(zip(self.targets, (each.tolist() for each in self.errors), strict=True))
+        write_json(path, {"format": FORMAT, "source": self.source, "errors": errors})
+
+    @classmethod
+    def read(cls, path: Path) -> "Residuals":
+        """Reads what `write` wrote; raises ValueError, naming the file, where it is off."""
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            if values["format"] != FORMAT:
+                raise ValueError(f"format {values['format']}, this version reads {FORMAT}")
+            errors = tuple(np.sort(np.asarray(e, np.float64)) for e in values["errors"].values())
+            return cls(tuple(values["errors"]), errors, str(values["source"]))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: not a list of residuals ({error!r})") from error
+
+
+def coverage(
+    values: NDArray[np.floating],
+    targets: NDArray[np.floating],
+    half_widths: NDArray[np.float64],
+) -> list[float]:
+    """The share of present targets inside their interval, for each target; NaN where none is."""
+    inside = np.abs(values.astype(np.float64) - targets) <= half_widths
+    present = ~np.isnan(targets)
+    return [
+        float(within[known].mean()) if known.any() else math.nan
+        for within, known in zip(inside.T, present.T, strict=True)
+    ]

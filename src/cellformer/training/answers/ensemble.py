@@ -1,0 +1,104 @@
+"""Several runs that answer together, and how far apart their answers are."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Float32, Int64
+from scipy.special import log_expit, log_softmax, logsumexp
+
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.data.dataset import Task
+from cellformer.training.answers.trained_run import TrainedRun
+from cellformer.training.runs.run_folder import RunFolder, write_json
+
+FORMAT = 1
+MemberKind: TypeAlias = Literal["seeds", "folds"]
+"""Whether the members differ in their seed, or in the part of the data that they learned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """The runs of a folder, at least one; all were given the same task and prepare data alike."""
+
+    folder: RunFolder
+    runs: tuple[TrainedRun, ...]
+
+    @classmethod
+    def open(cls, path: Path, weights: str = "best") -> "Ensemble":
+        """Reads the folder of one run, or of an ensemble or cross-validation.
+
+        Raises FileNotFoundError if a run lacks a file, ValueError if a file is damaged.
+        """
+        folder = RunFolder(path)
+        if not folder.members.exists():
+            return cls(folder, (TrainedRun.open(path, weights),))
+        _, names = read_members(folder)
+        return cls(folder, tuple(TrainedRun.open(path / name, weights) for name in names))
+
+    @property
+    def task(self) -> Task:
+        """What all members predict."""
+        return self.runs[0].recipe.task
+
+    def answers(
+        self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
+    ) -> Float32[np.ndarray, "member row output"]:
+        """What each member says: values in the user's units, or logits."""
+        return np.stack([run.outputs(complexes, chosen) for run in self.runs])
+
+
+def read_members(folder: RunFolder) -> tuple[MemberKind, tuple[str, ...]]:
+    """How the runs of a folder differ, and the names of their folders in it.
+
+    Raises ValueError, naming the file, where it is off.
+    """
+    try:
+        values = json.loads(folder.members.read_text(encoding="utf-8"))
+        if values["format"] != FORMAT:
+            raise ValueError(f"format {values['format']}, this version reads {FORMAT}")
+        kind: MemberKind = "folds" if values["kind"] == "folds" else "seeds"
+        names = tuple(str(name) for name in values["members"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder.members}: not a list of members ({error!r})") from error
+    if not names or any(Path(name).name != name for name in names):
+        raise ValueError(f"{folder.members}: members are folders beside it, got {names}")
+    return kind, names
+
+
+def write_members(folder: RunFolder, kind: MemberKind, names: tuple[str, ...]) -> None:
+    """Makes a folder of runs that answer together."""
+    write_json(folder.members, {"format": FORMAT, "kind": kind, "members": list(names)})
+
+
+def pooled(
+    task: Task, answers: Float[np.ndarray, "member row output"]
+) -> Float[np.ndarray, "row output"]:
+    """One answer of all members: the mean of their values, or the logits of their mean
+    probabilities. A single member's answer is left as it is.
+    """
+    if len(answers) == 1:
+        return np.asarray(answers[0])
+    if task.kind == "regression":
+        return np.asarray(answers.mean(axis=0))
+    wide = answers.astype(np.float64)
+    if task.kind == "binary":
+        positive, negative = (logsumexp(log_expit(sign * wide), axis=0) for sign in (1, -1))
+        return np.asarray(positive - negative)
+    shares = logsumexp(log_softmax(wide, axis=2), axis=0)
+    return np.asarray(shares - np.log(len(answers)))
+
+
+def spread(
+    task: Task, answers: Float[np.ndarray, "member row output"]
+) -> Float[np.ndarray, "row output"]:
+    """The sample standard deviation over the members, at least two: of their values, in the
+    user's units, or of the probabilities of the positive class, or of every class.
+    """
+    if task.kind == "binary":
+        answers = np.exp(log_expit(answers.astype(np.float64)))
+    elif task.kind == "multiclass":
+        answers = np.exp(log_softmax(answers.astype(np.float64), axis=2))
+    return np.asarray(answers.std(axis=0, ddof=1))

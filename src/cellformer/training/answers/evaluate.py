@@ -1,0 +1,101 @@
+"""Score a trained model."""
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+
+from cellformer.data.dataset import Task
+from cellformer.training.answers.answer import Source, open_input, residuals_for
+from cellformer.training.answers.calibration import reliability
+from cellformer.training.answers.conformal import coverage
+from cellformer.training.answers.ensemble import Ensemble, pooled
+from cellformer.training.answers.summary import score_outputs
+from cellformer.training.loop.metrics import scores_by_target
+from cellformer.training.materials.materials import gather
+
+
+def evaluate(
+    run: str | os.PathLike[str],
+    source: Source | None = None,
+    part: str = "test",
+    weights: str = "best",
+    on_error: Literal["skip", "fail"] = "skip",
+    interval: float | None = None,
+    calibrate: Source | None = None,
+    smiles_column: str | None = None,
+) -> dict[str, Any]:
+    """The scores on all rows of a source, or on a part of the run's own data.
+
+    An ensemble is scored by its pooled answers; the parts of a cross-validation's own data are
+    not one part, so it needs a source. With ``interval`` the share of true values inside their
+    intervals is told, see `predict`; with classes, how well probabilities are calibrated.
+
+    Raises FileNotFoundError for a missing run or source, ValueError if there is nothing to score,
+    or with on_error="fail" where a row has no complex.
+    """
+    ensemble = Ensemble.open(Path(run), weights)
+    task = ensemble.task
+    if source is None:
+        data = ensemble.runs[0].config.data
+        if any(member.config.data != data for member in ensemble.runs):
+            raise ValueError(
+                f"{run} is a cross-validation, whose runs have different {part} parts: give the "
+                "data to score, or evaluate one of its runs"
+            )
+        materials = gather(data)
+        complexes, chosen, name = materials.complexes, materials.split[part], materials.name
+        failures = materials.failures
+    else:
+        labeled, _ = open_input(ensemble, source, labeled=True, smiles_column=smiles_column)
+        name = labeled.name
+        if labeled.task_or_none is None:
+            raise ValueError(f"{name} lacks the targets of this run: {', '.join(task.targets)}")
+        prepared = ensemble.runs[0].prepare(labeled)
+        complexes, failures = prepared.complexes, prepared.failures
+        chosen = np.arange(len(prepared.rows))
+        if failures and on_error == "fail":
+            raise ValueError(f"{name}: row {failures[0][0]} has no complex: {failures[0][1]}")
+    if not len(chosen):
+        raise ValueError(f"the {part} part of {name} is empty; there is nothing to score")
+    result: dict[str, Any] = {
+        "source": name,
+        "part": part if source is None else "all",
+        "weights": weights,
+        "complexes": len(chosen),
+        "rows_without_complex": len(failures),
+    }
+    if len(ensemble.runs) > 1:
+        result["members"] = len(ensemble.runs)
+    targets = np.array(complexes.targets_of(chosen))
+    outputs = pooled(task, ensemble.answers(complexes, chosen)).astype(np.float32)
+    result |= _scores(task, outputs, targets)
+    if interval is not None:
+        widths = residuals_for(ensemble, calibrate).half_widths(interval)
+        result["interval"] = {
+            "level": interval,
+            "coverage": dict(zip(task.targets, coverage(outputs, targets, widths), strict=True)),
+            "half_width": dict(zip(task.targets, widths.tolist(), strict=True)),
+        }
+    return result
+
+
+def _scores(
+    task: Task,
+    outputs: Float32[np.ndarray, "row output"],
+    targets: Float32[np.ndarray, "row target"],
+) -> dict[str, Any]:
+    told: dict[str, Any] = {"scores": score_outputs(task, outputs, targets)}
+    if len(task.targets) > 1:
+        apart = scores_by_target(task, torch.from_numpy(outputs), torch.from_numpy(targets))
+        labeled = np.isfinite(targets).sum(axis=0).tolist()
+        told["targets"] = {
+            name: {"labeled": count, **apart[name]}
+            for name, count in zip(task.targets, labeled, strict=True)
+        }
+    if task.kind != "regression":
+        told["calibration"] = reliability(task, outputs, targets)
+    return told

@@ -1,0 +1,152 @@
+"""Predict row by row."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from cellformer.data.dataset import Task
+from cellformer.data.tables.delimited import Dialect
+from cellformer.data.tables.frames import attach
+from cellformer.training.answers.answer import Source, answer, open_input, residuals_for
+from cellformer.training.answers.ensemble import Ensemble, pooled, spread
+
+OnError = Literal["null", "skip", "fail"]
+
+
+class RowError(ValueError):
+    """A row has no prediction; ``row`` is its number, from 0."""
+
+    def __init__(self, message: str, row: int):
+        super().__init__(message)
+        self.row = row
+
+
+def predict(
+    run: str | os.PathLike[str],
+    source: Source,
+    weights: str = "best",
+    on_error: OnError = "null",
+    interval: float | None = None,
+    calibrate: Source | None = None,
+    smiles_column: str | None = None,
+) -> Any:
+    """All rows of a source in their order, with new columns.
+
+    A table keeps all of its columns as they were written; other sources give the row number, and
+    where cells are predicted there is a row for every cell, with its number and that of its
+    complex. A polars frame gives a polars frame, all else a pandas one.
+
+    The new columns are, with the target's name appended where there are several: ``prediction``
+    (a value in the units of training, or a class label), ``probability`` for classes,
+    ``uncertainty`` for an ensemble (the standard deviation over its members of the value, or of
+    the probability), and with ``interval``, the probability that they are to hold the true value,
+    ``lower`` and ``upper`` (see `Residuals`; ``calibrate`` names labeled rows that the run has
+    not seen). The last one is ``error``: empty, or the reason why a row has no prediction. Where
+    the table has a column of such a name already, the new one's name ends in a number.
+
+    ``on_error`` leaves a row without prediction blank ("null"), leaves it out ("skip"), or raises
+    RowError ("fail"). Raises FileNotFoundError for a missing run or source, ValueError for one
+    that cannot be read.
+    """
+    return predict_table(run, source, weights, on_error, interval, calibrate, smiles_column).frame
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """What `predict` gives, how its table was written, and how many of its rows failed."""
+
+    frame: Any  # of pandas or polars
+    dialect: Dialect
+    rows: int
+    failed: int
+
+
+def predict_table(
+    run: str | os.PathLike[str],
+    source: Source,
+    weights: str = "best",
+    on_error: OnError = "null",
+    interval: float | None = None,
+    calibrate: Source | None = None,
+    smiles_column: str | None = None,
+) -> Predicted:
+    """Does what `predict` does, and tells more."""
+    ensemble = Ensemble.open(Path(run), weights)
+    rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
+    widths = None
+    if interval is not None:
+        widths = residuals_for(ensemble, calibrate).half_widths(interval)
+    elif calibrate is not None:
+        raise ValueError("rows to calibrate on are of use only with the level of an interval")
+    answers = answer(ensemble, rows)
+    failed = [place for place, reason in enumerate(answers.reasons) if reason]
+    if failed and on_error == "fail":
+        first = failed[0] if answers.cells is None else int(answers.cells["row"].iloc[failed[0]])
+        raise RowError(
+            f"{rows.name}: {len(failed)} of {len(rows)} rows have no prediction, the first is row "
+            f"{first} (counted from 0): {answers.reasons[failed[0]]}",
+            first,
+        )
+    added = {
+        **columns_of(ensemble.task, answers.outputs, widths),
+        "error": list(answers.reasons),
+    }
+    kept = np.setdiff1d(np.arange(len(answers.reasons)), failed) if on_error == "skip" else None
+    if answers.cells is not None:
+        frame = attach(answers.cells, added, kept)
+    elif table is None:
+        frame = attach(pd.DataFrame({"row": range(len(rows))}), added, kept)
+    elif isinstance(source, str | os.PathLike):
+        frame = attach(table.frame, added, kept)
+    else:
+        frame = attach(source, added, kept)
+    return Predicted(frame, table.dialect if table else Dialect(), len(rows), len(failed))
+
+
+def columns_of(
+    task: Task,
+    answers: Float[np.ndarray, "member row output"],
+    half_widths: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
+    """Answers as columns of a table; NaN gives blanks."""
+    outputs = pooled(task, answers).astype(np.float32)
+    apart = spread(task, answers).astype(np.float32) if len(answers) > 1 else None
+    failed = np.asarray(np.isnan(outputs).any(axis=1))
+    columns: dict[str, Any] = {}
+    if task.kind == "multiclass":
+        shares = softmax(outputs, axis=1)
+        best = np.nan_to_num(shares).argmax(axis=1)
+        columns["prediction"] = _labels(task, best, failed)
+        for number, label in enumerate(task.labels):
+            columns[f"probability_{label}"] = shares[:, number]
+        if apart is not None:
+            columns["uncertainty"] = np.take_along_axis(apart, best[:, None], 1)[:, 0]
+        return columns
+    for number, target in enumerate(task.targets):
+        ending = f"_{target}" if len(task.targets) > 1 else ""
+        if task.kind == "regression":
+            columns[f"prediction{ending}"] = outputs[:, number]
+        else:
+            probability = expit(outputs[:, number])
+            columns[f"prediction{ending}"] = _labels(task, (probability >= 0.5).astype(int), failed)
+            columns[f"probability{ending}"] = probability
+        if apart is not None:
+            columns[f"uncertainty{ending}"] = apart[:, number]
+        if half_widths is not None:
+            columns[f"lower{ending}"] = outputs[:, number] - np.float32(half_widths[number])
+            columns[f"upper{ending}"] = outputs[:, number] + np.float32(half_widths[number])
+    return columns
+
+
+def _labels(task: Task, numbers: NDArray[Any], failed: NDArray[np.bool_]) -> list[Any]:
+    return [
+        None if bad else task.labels[int(number)]
+        for bad, number in zip(failed, numbers, strict=True)
+    ]

@@ -1,0 +1,214 @@
+"""The result of a run, beside that of predicting without a model."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int64
+from numpy.typing import NDArray
+
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.data.dataset import Task
+from cellformer.training.answers.conformal import Residuals
+from cellformer.training.answers.standard_errors import standard_error
+from cellformer.training.answers.trained_run import TrainedRun
+from cellformer.training.config import RunConfig
+from cellformer.training.loop.checkpoints import Checkpoints
+from cellformer.training.loop.metrics import scores
+from cellformer.training.materials.materials import Materials
+from cellformer.training.runs.environment import read_sessions
+from cellformer.training.runs.recipe import Recipe
+from cellformer.training.runs.run_folder import RunFolder, write_json
+
+Outputs: TypeAlias = Float32[np.ndarray, "row output"]
+MOST_TARGETS = 3
+"""Of more targets the closing lines of a run do not tell the classes."""
+Answer: TypeAlias = Callable[[RaggedComplexes, Int64[np.ndarray, " chosen"]], Outputs]
+
+
+def write_summary(
+    config: RunConfig,
+    folder: RunFolder,
+    materials: Materials,
+    recipe: Recipe,
+    checkpoints: Checkpoints,
+) -> dict[str, Any]:
+    """Scores the best and the last weights on validation and test data and writes summary.json.
+
+    The reported test score is that of the epoch with the best validation score; the last epoch's
+    stands beside it.
+    """
+    outputs = outputs_of_weights(
+        folder, materials, lambda which: TrainedRun.open(folder.path, which).outputs
+    )
+    if recipe.task.kind == "regression":
+        validated = outputs.get("best", outputs["last"])["val"]
+        residuals_of(recipe.task, materials, "val", validated).write(folder.residuals)
+    parameters = sum(p.numel() for p in recipe.build().parameters())
+    seed = config.training.seed
+    summary = summary_of(folder, materials, checkpoints, outputs, parameters, seed)
+    write_json(folder.summary, summary)
+    return folder.read_summary()
+
+
+def outputs_of_weights(
+    folder: RunFolder, materials: Materials, opened: Callable[[str], Answer]
+) -> dict[str, dict[str, Outputs]]:
+    """What the "best" and the "last" weights say of each part that is scored.
+
+    ``opened`` gives what answers with these weights.
+    """
+    outputs = {}
+    for which in ("best", "last"):
+        if folder.weights(which).exists():  # no epoch may have had a defined validation score
+            answer = opened(which)
+            outputs[which] = {
+                part: answer(materials.complexes, chosen)
+                for part, chosen in materials.split.items()
+                if part != "train" and len(chosen)
+            }
+    return outputs
+
+
+def summary_of(
+    folder: RunFolder,
+    materials: Materials,
+    checkpoints: Checkpoints,
+    outputs: Mapping[str, Mapping[str, Outputs]],
+    parameters: int,
+    seed: int,
+) -> dict[str, Any]:
+    """What ``summary.json`` says.
+
+    ``outputs`` are those of the "best" and the "last" weights for each part that is scored. Its
+    seconds are those of all epochs, also of earlier sessions.
+    """
+    task, complexes = materials.task, materials.complexes
+    assert complexes.targets is not None
+    known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
+    *earlier, last = read_sessions(folder)
+    return {
+        "metric": task.metric,
+        "best_epoch": checkpoints.best_epoch + 1,
+        "epochs": len(checkpoints.curve),
+        "scores": {
+            which: {part: score_outputs(task, rows, known[part]) for part, rows in its.items()}
+            for which, its in outputs.items()
+        },
+        "standard_errors": {
+            which: {part: standard_error(task, rows, known[part]) for part, rows in its.items()}
+            for which, its in outputs.items()
+        },
+        "baseline": {
+            part: score_outputs(
+                task, constant_outputs(task, known["train"], len(known[part])), known[part]
+            )
+            for part in outputs["last"]
+        },
+        "complexes": {part: len(chosen) for part, chosen in materials.split.items()},
+        "classes": {
+            part: class_counts(task, targets) for part, targets in known.items() if task.labels
+        },
+        "rows_without_complex": len(materials.failures),
+        "molecules_in_several_parts": len(materials.leaks),
+        "labeled": dict(
+            zip(task.targets, (~np.isnan(complexes.targets)).sum(0).tolist(), strict=True)
+        ),
+        "parameters": parameters,
+        "data": {"name": materials.name, "fingerprint": materials.digest},
+        "seed": seed,
+        "seconds": round(sum(row["seconds"] for row in checkpoints.curve), 1),
+        **{name: last[name] for name in ("source", "versions", "machine")},
+        "sessions": [*earlier, last],
+    }
+
+
+def residuals_of(task: Task, materials: Materials, part: str, outputs: Outputs) -> Residuals:
+    """The errors of a regression on a part of its data."""
+    targets = materials.complexes.targets_of(materials.split[part])
+    return Residuals.of(task, outputs, targets, f"the {part} part of {materials.name}")
+
+
+def score_outputs(
+    task: Task,
+    outputs: Float32[np.ndarray, "row output"],
+    targets: Float32[np.ndarray, "row target"],
+) -> dict[str, float]:
+    """The metrics of predictions that are arrays."""
+    return scores(task, torch.from_numpy(np.array(outputs)), torch.from_numpy(np.array(targets)))
+
+
+def constant_outputs(
+    task: Task, training_targets: NDArray[np.floating], rows: int
+) -> Float32[np.ndarray, "row output"]:
+    """The best that one answer for all rows can do: the training median, or the commonest class.
+
+    Where the root mean square is what counts, it is the training mean.
+    """
+    middle = np.mean if task.metric == "rmse" else np.median
+    columns = []
+    for column in training_targets.T:
+        known = column[~np.isnan(column)]
+        if task.kind == "regression":
+            columns.append([float(middle(known)) if len(known) else math.nan])
+        elif task.kind == "binary":
+            columns.append([float(np.mean(known)) - 0.5 if len(known) else 0.0])
+        else:
+            columns.append(np.bincount(known.astype(int), minlength=task.outputs).tolist())
+    return np.tile(np.concatenate(columns).astype(np.float32), (rows, 1))
+
+
+def class_counts(
+    task: Task, targets: Float32[np.ndarray, "row target"]
+) -> dict[str, dict[str, int]]:
+    """How many rows each target has of each class, by its label; unknown ones are not counted."""
+    counts = {}
+    for name, column in zip(task.targets, targets.T, strict=True):
+        known = column[~np.isnan(column)].astype(np.int64)
+        rows = np.bincount(known, minlength=len(task.labels)).tolist()
+        counts[name] = dict(zip(map(str, task.labels), rows, strict=True))
+    return counts
+
+
+def describe_classes(summary: dict[str, Any]) -> list[str]:
+    """Of each target, how many of its values are the rarest class, in every part."""
+    classes = summary.get("classes", {})
+    lines = []
+    for name in classes.get("train", {}):
+        rare = min(classes["train"][name], key=lambda label: int(classes["train"][name][label]))
+        shares = ", ".join(
+            f"{part} {its[name][rare]:,} of {sum(its[name].values()):,}"
+            for part, its in classes.items()
+        )
+        lines.append(f"{name} is {rare}: {shares}")
+    return lines
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """The result in a few lines."""
+    metric = summary["metric"]
+    classes = describe_classes(summary)
+    lines = classes if len(classes) <= MOST_TARGETS else []
+    for which, when in (
+        ("best", f"best validation epoch ({summary['best_epoch']})"),
+        ("last", f"last epoch ({summary['epochs']})"),
+    ):
+        if which not in summary["scores"]:
+            continue
+        scored = summary["scores"][which]
+        told = ", ".join(f"{part} {metric} {shown(its[metric])}" for part, its in scored.items())
+        lines.append(f"{when}: {told}")
+    part = "test" if "test" in summary["baseline"] else "val"
+    base = summary["baseline"][part][metric]
+    lines.append(f"the same answer for all rows: {part} {metric} {shown(base)}")
+    best = summary["scores"].get("best", summary["scores"]["last"])[part][metric]
+    if metric in ("mae", "rmse") and base and best is not None:
+        lines.append(f"ratio: {best / base:.3f}")
+    return "\n".join(lines)
+
+
+def shown(score: float | None) -> str:
+    """A score in a line of text; there is none where, say, a part has only one class."""
+    return "undefined" if score is None else f"{score:.4f}"

@@ -1,0 +1,1 @@
+"""What a data set will take, told beforehand."""

@@ -1,0 +1,1 @@
+"""One training: steps, epochs, checkpoints, signals."""

@@ -1,0 +1,174 @@
+"""The training loop: batches, Lightning's trainer with its callbacks, from where it stopped."""
+
+import logging
+import math
+from collections.abc import Sequence
+
+import lightning.pytorch as pl
+from jaxtyping import Float
+from lightning.pytorch.callbacks import EarlyStopping
+from lightning.pytorch.loggers import TensorBoardLogger
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.batches.device_store import ResidentComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.data.dataset import Metric, Task
+from cellformer.data.loading.epochs import EpochBatches
+from cellformer.data.loading.loader import batches
+from cellformer.training.config import TrainingConfig
+from cellformer.training.loop.allocator import keep_freed_memory
+from cellformer.training.loop.budget import StopAfter
+from cellformer.training.loop.checkpoints import Checkpoints
+from cellformer.training.loop.display import display
+from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
+from cellformer.training.loop.loss import class_weights_of
+from cellformer.training.loop.metrics import higher_is_better
+from cellformer.training.loop.module import CellularModule
+from cellformer.training.loop.preemption import Preemption, StopRequests
+from cellformer.training.loop.schedule import epochs_of
+from cellformer.training.materials.materials import Materials
+from cellformer.training.runs.environment import begin_session
+from cellformer.training.runs.run_folder import RunFolder
+
+logger = logging.getLogger(__name__)
+
+
+def fit(
+    module: CellularModule,
+    chosen: TrainingConfig,
+    folder: RunFolder,
+    materials: Materials,
+    complexes: RaggedComplexes | ResidentComplexes,
+    requests: StopRequests,
+    stop_after: int | None = None,
+    callbacks: Sequence[pl.Callback] = (),
+) -> Checkpoints:
+    """Trains, from ``folder.resume`` where that exists; says what was kept.
+
+    ``complexes`` are those of the materials, wherever they lie.
+    """
+    world = module.world
+    loaders = {
+        part: batches(
+            complexes,
+            materials.split[part],
+            chosen.batch_size,
+            shuffle=part == "train",
+            seed=chosen.seed,
+            workers=chosen.loader_workers,
+            batch_cells=chosen.batch_cells,
+            bucket=chosen.bucket and part == "train",
+            share=world.share,
+        )
+        for part in ("train", "val")
+    }
+    epochs = epochs_of(chosen, len(loaders["train"]))
+    module.total_steps = int(min(epochs * len(loaders["train"]), chosen.max_steps or math.inf))
+    logger.info(
+        "%s: %d training complexes, %d parameters, %d epochs, %d steps",
+        materials.name,
+        len(materials.split["train"]),
+        sum(p.numel() for p in module.parameters()),
+        epochs,
+        module.total_steps,
+    )
+    world.from_first(lambda: begin_session(folder, world.size))
+    checkpoints = Checkpoints(folder, module.task.metric)
+    with quiet_lightning():
+        trainer = pl.Trainer(
+            max_epochs=epochs if stop_after is None else min(stop_after, epochs),
+            callbacks=[
+                checkpoints,
+                StopAtStep(module.total_steps),
+                *_other_callbacks(chosen, module.task.metric),
+                Preemption(folder, world, requests),
+                *callbacks,
+            ],
+            logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
+            precision="32-true" if chosen.precision == "32" else chosen.precision,
+            gradient_clip_val=module.optimizer.clip_norm or None,
+            num_sanity_val_steps=0,
+            enable_checkpointing=False,
+            log_every_n_steps=1,
+            **trainer_options(chosen, world),
+        )
+        if chosen.keep_memory and trainer.strategy.root_device.type == "cpu":
+            keep_freed_memory()
+        with requests.deferred():
+            trainer.fit(
+                module,
+                datamodule=Loaders(loaders["train"], loaders["val"]),
+                ckpt_path=folder.resume if folder.resume.exists() else None,
+                weights_only=True,
+            )
+    return checkpoints
+
+
+def training_weights(
+    task: Task, chosen: TrainingConfig, materials: Materials
+) -> Float[Tensor, "target class"] | None:
+    """The weight of each class in the loss, by the targets of the training part."""
+    targets = materials.complexes.targets_of(materials.split["train"])
+    return class_weights_of(task, chosen.class_weights, targets)
+
+
+class Loaders(pl.LightningDataModule):
+    """Tells the order of batches where training stands before a worker can ask for a batch.
+
+    Lightning tells it the epoch itself, but after workers have begun with the first batches.
+    """
+
+    def __init__(self, train: DataLoader[CellBatch], val: DataLoader[CellBatch]):
+        super().__init__()
+        self.train = train
+        self.val = val
+
+    def train_dataloader(self) -> DataLoader[CellBatch]:
+        """The loader, at the epoch where training begins or goes on."""
+        assert isinstance(self.train.sampler, EpochBatches)
+        assert self.trainer is not None
+        self.train.sampler.set_epoch(self.trainer.current_epoch)
+        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready
+        self.train.sampler.go_on_after(done % len(self.train))  # all done: the next epoch's turn
+        return self.train
+
+    def val_dataloader(self) -> DataLoader[CellBatch]:
+        """The loader."""
+        return self.val
+
+
+class StopAtStep(pl.Callback):
+    """Ends training, with a last validation, after a number of steps."""
+
+    def __init__(self, last_step: int):
+        self.last_step = last_step
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: object,
+        batch: object,
+        batch_idx: int,
+    ) -> None:
+        """Lightning validates before it obeys; its own max_steps would not."""
+        if trainer.global_step >= self.last_step:
+            trainer.should_stop = True
+
+
+def _other_callbacks(chosen: TrainingConfig, metric: Metric) -> list[pl.Callback]:
+    callbacks: list[pl.Callback] = [display(metric)]
+    if chosen.max_minutes is not None:
+        callbacks.append(StopAfter(chosen.max_minutes))
+    if chosen.patience is not None:
+        callbacks.append(
+            EarlyStopping(
+                f"val_{metric}",
+                patience=chosen.patience,
+                mode="max" if higher_is_better(metric) else "min",
+                check_finite=False,  # an undefined score is no reason to stop
+            )
+        )
+    return callbacks

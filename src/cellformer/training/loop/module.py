@@ -1,0 +1,171 @@
+"""The Lightning module: one step of training, validation and prediction."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import lightning.pytorch as pl
+import torch
+from jaxtyping import Float
+from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
+
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.data.dataset import Task
+from cellformer.training.config import OptimizerConfig
+from cellformer.training.loop.loss import LossName, loss_of, total_loss
+from cellformer.training.loop.metrics import scores
+from cellformer.training.loop.schedule import warmup_cosine
+from cellformer.training.loop.world import World
+from cellformer.training.runs.scaling import Scaling
+
+
+@dataclass
+class EpochLoss:
+    """The mean loss of the steps of an epoch, each weighted by its complexes."""
+
+    total: float | Float[Tensor, ""] = 0.0
+    complexes: int = 0
+
+    def add(self, loss: Float[Tensor, ""], complexes: int) -> None:
+        """Counts a step, without waiting for the device."""
+        self.total = self.total + loss.double() * complexes
+        self.complexes += complexes
+
+    def state(self) -> tuple[float, int]:
+        """What another one can be made of."""
+        return float(self.total), self.complexes
+
+    def taken(self) -> float:
+        """The mean; afterwards nothing is counted."""
+        mean = float(self.total) / max(self.complexes, 1)
+        self.total, self.complexes = 0.0, 0
+        return mean
+
+
+class CellularModule(pl.LightningModule):
+    """Trains a model of complexes as the paper's appendix does ("Training details")."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        task: Task,
+        scaling: Scaling,
+        loss: LossName = "auto",
+        optimizer: OptimizerConfig | None = None,
+        total_steps: int = 1,
+        seed: int = 0,
+        class_weights: Float[Tensor, "target class"] | None = None,
+        world: World | None = None,
+    ):
+        super().__init__()
+        self.model = model
+        self.task = task
+        self.scaling = scaling
+        self.loss: LossName = loss
+        self.optimizer = optimizer or OptimizerConfig()
+        self.total_steps = total_steps
+        self.seed = seed
+        self.class_weights = class_weights
+        self.world = world or World()
+        self.validated: list[tuple[Tensor, Tensor]] = []
+        self.trained = EpochLoss()
+
+    def transfer_batch_to_device(
+        self, batch: CellBatch, device: torch.device, dataloader_idx: int
+    ) -> CellBatch:
+        """A batch of complexes moves as a whole."""
+        return batch.to(device)
+
+    def on_train_batch_start(self, batch: CellBatch, batch_idx: int) -> None:
+        """Makes the randomness of a step a function of seed and step, so that resuming is exact."""
+        # Processes that train together drop different cells.
+        torch.manual_seed(self._step_seed() + (self.world.rank << 40))
+
+    def training_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, ""]:
+        """The loss of one batch: its mean over all targets, those of other processes included.
+
+        A process returns its share of it, times their number, because the gradients of the
+        processes are averaged.
+        """
+        complexes = batch.num_complexes
+        if batch.part is not None:
+            complexes = batch.part.total
+            batch = replace(batch, part=replace(batch.part, seed=self._step_seed()))
+        targets = self.scaling.scale(_targets(batch))
+        outputs = self.model(batch).float()
+        total, present = total_loss(self.task, self.loss, outputs, targets, self.class_weights)
+        everywhere = self.world.summed(torch.stack([total.detach(), present.to(total.dtype)]))
+        number = everywhere[1].clamp(min=1)
+        self.trained.add(everywhere[0] / number, complexes)
+        self.log("train_loss_step", everywhere[0] / number, prog_bar=True)
+        return total * self.world.size / number
+
+    def _step_seed(self) -> int:
+        return self.seed * 1_000_003 + self.global_step
+
+    def validation_step(self, batch: CellBatch, batch_idx: int) -> None:
+        """Keeps outputs and targets; metrics are computed over the whole set."""
+        self.validated.append((self.model(batch).float(), _targets(batch)))
+
+    def on_validation_epoch_end(self) -> None:
+        """Logs the training loss of the epoch, and loss and metrics of the validation set."""
+        self.log("train_loss", self.trained.taken())
+        outputs, targets = (
+            self.world.gathered(torch.cat(parts)) for parts in zip(*self.validated, strict=True)
+        )
+        self.validated.clear()
+        scaled = self.scaling.scale(targets)
+        loss = loss_of(self.task, self.loss, outputs, scaled, self.class_weights)
+        self.log("val_loss", loss)
+        values = scores(self.task, self.scaling.unscale(outputs), targets)
+        for name, value in values.items():
+            self.log(f"val_{name}", value, prog_bar=name == self.task.metric)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Keeps the loss of an epoch that is not over."""
+        checkpoint["trained"] = self.trained.state()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Takes it up again; runs of before were kept between epochs, where there is none."""
+        self.trained = EpochLoss(*checkpoint.get("trained", ()))
+
+    def predict_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, "row output"]:
+        """Values in the user's units, or logits."""
+        return self.scaling.unscale(self.model(batch))
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clips the norm of all gradients.
+
+        Lightning's own way refuses fused optimizers, for the sake of gradients scaled for float16,
+        which is no precision of ours.
+        """
+        if gradient_clip_val:
+            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val, foreach=True)
+
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
+        """AdamW and the schedule, advanced every step."""
+        chosen = self.optimizer
+        adamw = torch.optim.AdamW(
+            self.parameters(),
+            lr=chosen.peak_rate,
+            betas=(0.9, 0.999),
+            eps=1e-8,
+            weight_decay=chosen.weight_decay,
+            fused=True,  # one pass over all weights, where small ones took longer than their steps
+        )
+        schedule = LambdaLR(
+            adamw, lambda step: warmup_cosine(step, self.total_steps, chosen.warmup)
+        )
+        return {"optimizer": adamw, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def _targets(batch: CellBatch) -> Float[Tensor, "row target"]:
+    if batch.targets is None:
+        raise ValueError("the batch has no targets to learn from")
+    return batch.targets

@@ -1,0 +1,171 @@
+"""The complexes, targets and split that a configuration asks for."""
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Int64
+
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.data.dataset import PARTS, GraphSequence, GraphSet, SmilesList, Task
+from cellformer.data.fragments import keep_fragments
+from cellformer.data.preparing.prepare import Prepared, prepare
+from cellformer.data.preparing.shards import ShardExecutor
+from cellformer.data.splitting.cell_split import split_cells
+from cellformer.data.splitting.molecule_keys import Leak
+from cellformer.data.splitting.splits import Split
+from cellformer.training.build import (
+    build_descriptors,
+    build_encodings,
+    build_features,
+    build_lifting,
+)
+from cellformer.training.config import DataConfig
+from cellformer.training.materials.rows import SourceRows, find_leaks, open_rows, split_rows
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Materials:
+    """What a model learns from: prepared complexes and which of them belong to which part."""
+
+    name: str
+    digest: str
+    task: Task
+    graphs: GraphSequence  # of all rows
+    complexes: RaggedComplexes
+    split: dict[str, Int64[np.ndarray, " _"]]  # numbers of complexes that have a target
+    failures: tuple[tuple[int, str], ...]  # rows that have no complex, with the reason
+    leaks: tuple[Leak, ...] = ()  # molecules in several parts
+
+
+def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
+    """Opens the source, prepares its complexes (from the cache where they are) and splits them.
+
+    ``source`` stands in for the one that the configuration names. Raises ValueError if nothing is
+    left to train on or to validate with, or at a row without a complex if ``on_error`` says so.
+    """
+    if source is None:
+        rows = open_rows(config)
+    else:
+        source = keep_fragments(source, config.fragments)
+        rows = SourceRows(source, source.split, (("data", 0),))
+    source = rows.source
+    _check_features(source, config)
+    task = source.task  # raises where there is nothing to learn
+    within = task.rank is not None and rows.split is None and len(source) < len(PARTS)
+    if within:
+        source = _split_within(source, config)
+        rows = replace(rows, source=source, split=source.split)
+    prepared = prepare_source(source, config)
+    _judge_failures(rows, prepared, config)
+    usable = prepared.rows[source.has_target()[prepared.rows]]
+    split = source.split if within and source.split else split_rows(config, rows, usable)
+    present = _present(source, prepared, {p: s[np.isin(s, usable)] for p, s in split.items()})
+    _tell(source, prepared, present)
+    return Materials(
+        source.name,
+        source.digest,
+        task,
+        source.graphs,
+        prepared.complexes,
+        present,
+        tuple(
+            (row, reason if len(rows.files) == 1 else f"{rows.name_of(row)}: {reason}")
+            for row, reason in prepared.failures
+        ),
+        find_leaks(rows, split),
+    )
+
+
+def prepare_source(
+    source: GraphSet, config: DataConfig, executor: ShardExecutor | None = None
+) -> Prepared:
+    """The complexes of a source as the configuration makes them, or from the cache.
+
+    Raises as `prepare` does.
+    """
+    return prepare(
+        source,
+        build_lifting(config),
+        build_encodings(config),
+        workers=config.workers,
+        over_limit="skip" if config.over_limit == "skip" else "fail",
+        executor=executor,
+    )
+
+
+def _check_features(source: GraphSet, config: DataConfig) -> None:
+    """New molecules are described as the configuration tells: so must the learned ones be."""
+    wanted = build_features(config)
+    if isinstance(source.graphs, SmilesList) and source.graphs.scheme != wanted:
+        raise ValueError(
+            f"the molecules of {source.name} have the features {source.graphs.scheme!r}, but the "
+            f"configuration asks for {wanted!r}; set data.features to {source.graphs.scheme!r}"
+        )
+    own = source.graphs.descriptors if isinstance(source.graphs, SmilesList) else "none"
+    if own != build_descriptors(config):
+        raise ValueError(
+            f"the complexes of {source.name} have the descriptors {own!r}, but the configuration "
+            f"asks for {build_descriptors(config)!r}; set data.molecule_descriptors to {own!r}"
+        )
+    given = 0 if source.columns is None else source.columns.shape[1]
+    if given != len(config.descriptors):
+        raise ValueError(
+            f"{source.name} has {given} columns of descriptors, data.descriptors names "
+            f"{len(config.descriptors)}"
+        )
+
+
+def _split_within(source: GraphSet, config: DataConfig) -> GraphSet:
+    """Too few complexes to be split themselves: their cells are, unless that is ruled out."""
+    if config.folds is not None:
+        raise ValueError(
+            f"{source.name} has {len(source)} complexes, too few for a cross-validation, whose "
+            "folds consist of whole complexes; train one model, or an ensemble, which splits the "
+            "cells at random"
+        )
+    if config.split == "scaffold":
+        raise ValueError(
+            f"{source.name} is split by cells, which have no scaffolds; use a random split"
+        )
+    logger.info("%s: cells of the same complexes train, validate and test", source.name)
+    return split_cells(source, config.fractions, config.split_seed)
+
+
+def _judge_failures(rows: SourceRows, prepared: Prepared, config: DataConfig) -> None:
+    if not prepared.failures:
+        return
+    row, reason = prepared.failures[0]
+    told = (
+        f"{len(prepared.failures)} of {len(rows.source)} rows of {rows.source.name} have no "
+        f"complex, for example {rows.name_of(row)}: {reason}"
+    )
+    if config.on_error == "fail":
+        raise ValueError(f"{told}; correct them, or leave them out (data.on_error=skip)")
+    logger.warning("%s", told)
+
+
+def _present(source: GraphSet, prepared: Prepared, split: Split) -> Split:
+    """The parts as numbers of prepared complexes; raises where there is nothing to learn from."""
+    present = {part: prepared.numbers(split[part]) for part in PARTS}
+    for part in ("train", "val"):
+        if not len(present[part]):
+            raise ValueError(
+                f"{source.name}: no labeled complex is left in the {part} part of the split "
+                f"({len(prepared.rows)} complexes in all); see data.split and data.fractions"
+            )
+    return present
+
+
+def _tell(source: GraphSet, prepared: Prepared, present: Split) -> None:
+    """Logs how many complexes have a value, for each target and part, where some lack one."""
+    known = np.isfinite(prepared.complexes.targets_of(np.arange(len(prepared.rows))))
+    if known.all():
+        return
+    of_part = {p: np.isfinite(prepared.complexes.targets_of(present[p])).sum(0) for p in PARTS}
+    for column, name in enumerate(source.task.targets):
+        counts = ", ".join(f"{part} {of_part[part][column]}" for part in PARTS)
+        own = known[:, column]
+        logger.info("%s has a value in %d of %d rows: %s", name, own.sum(), len(own), counts)

@@ -1,0 +1,152 @@
+"""The rows of a source that train, validate and test."""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int64
+
+from cellformer.data.dataset import PARTS, GraphSet, SmilesList
+from cellformer.data.fragments import keep_fragments
+from cellformer.data.join import join
+from cellformer.data.sources import open_source
+from cellformer.data.splitting.molecule_keys import Leak, leaks, molecule_keys
+from cellformer.data.splitting.splits import (
+    Split,
+    fold_split,
+    random_split,
+    scaffold_groups,
+    scaffold_split,
+)
+from cellformer.training.build import build_descriptors, build_features, build_neighbors
+from cellformer.training.config import DataConfig
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceRows:
+    """All rows of a configuration's files, one file after the other."""
+
+    source: GraphSet
+    split: Split | None  # that the files make
+    files: tuple[tuple[str, int], ...]  # the name of each, and its first row
+
+    def name_of(self, row: int) -> str:
+        """How a user finds a row: its number, from 0, and the file where there are several."""
+        if len(self.files) == 1:
+            return f"row {row}"
+        file, first = max((each for each in self.files if each[1] <= row), key=lambda f: f[1])
+        return f"row {row - first} of {file}"
+
+
+def open_rows(config: DataConfig) -> SourceRows:
+    """Opens the source, and the files of validation and test rows if there are any."""
+    source = _open(config, config.source)
+    if config.val_file is None and config.test_file is None:
+        return SourceRows(source, source.split, ((config.source, 0),))
+    named = {"train": config.source, "val": config.val_file, "test": config.test_file}
+    files = {part: file for part, file in named.items() if file is not None}
+    sets = [_open(config, file, source) for part, file in files.items() if part != "train"]
+    starts = np.cumsum([0, len(source), *map(len, sets)])
+    blocks = {part: np.arange(*starts[i : i + 2]) for i, part in enumerate(files)}
+    return SourceRows(
+        join([source, *sets]),
+        {part: blocks.get(part, np.zeros(0, np.int64)) for part in PARTS},
+        tuple(zip(files.values(), starts[:-1].tolist(), strict=True)),
+    )
+
+
+def split_rows(
+    config: DataConfig,
+    rows: SourceRows,
+    usable: Int64[np.ndarray, " usable"] | None = None,
+) -> Split:
+    """The rows of each part; a split made here divides the ``usable`` ones (by default all).
+
+    Where the files make a split without validation rows, a random share of its training rows, as
+    large as ``fractions`` says, becomes them.
+    """
+    source, fractions, seed = rows.source, config.fractions, config.split_seed
+    chosen = np.arange(len(source)) if usable is None else usable
+    if config.folds is not None or config.split != "auto" or rows.split is None:
+        return {part: chosen[places] for part, places in _divide(config, source, chosen).items()}
+    if len(rows.split["val"]):
+        return rows.split
+    train = np.intersect1d(rows.split["train"], chosen)
+    share = fractions[1] / ((fractions[0] + fractions[1]) or 1)
+    groups = molecule_groups(config, source, train)
+    halves = random_split(len(train), (1 - share, share, 0.0), seed, groups)
+    logger.info(
+        "%s brings no validation rows: %d of its %d training rows become them",
+        source.name,
+        len(halves["val"]),
+        len(train),
+    )
+    return rows.split | {"train": train[halves["train"]], "val": train[halves["val"]]}
+
+
+def _divide(config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " chosen"]) -> Split:
+    """A split of the chosen rows, as places among them."""
+    count = len(chosen)
+    if config.folds is not None:
+        groups = (
+            scaffold_groups([source.smiles[row] for row in chosen])
+            if config.split == "scaffold"
+            else molecule_groups(config, source, chosen)
+        )
+        return fold_split(count, config.folds, config.fold, config.split_seed, groups)
+    if config.split == "scaffold":
+        return scaffold_split([source.smiles[row] for row in chosen], config.fractions)
+    groups = molecule_groups(config, source, chosen)
+    return random_split(count, config.fractions, config.split_seed, groups)
+
+
+def molecule_groups(
+    config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " chosen"]
+) -> Int64[np.ndarray, " chosen"] | None:
+    """Which of the chosen rows a random split keeps together, if any."""
+    if config.duplicates == "apart" or not isinstance(source.graphs, SmilesList):
+        return None
+    groups: Int64[np.ndarray, " chosen"] = molecule_keys(source.smiles)[chosen]
+    return groups
+
+
+def find_leaks(rows: SourceRows, split: Split) -> tuple[Leak, ...]:
+    """Molecules that are in several parts, with a warning; none where there are no molecules."""
+    source = rows.source
+    if not isinstance(source.graphs, SmilesList):
+        return ()
+    found = leaks(split, molecule_keys(source.smiles))
+    for part in ("val", "test"):
+        shared = [leak for leak in found if {"train", part} <= set(leak.rows)]
+        if shared:
+            logger.warning(
+                "%d molecules of the %s part of %s are in its training part too, for example "
+                "%s is %s; scores of that part may be too good",
+                len(shared),
+                part,
+                source.name,
+                rows.name_of(shared[0].rows[part][0]),
+                rows.name_of(shared[0].rows["train"][0]),
+            )
+    return found
+
+
+def _open(config: DataConfig, source: str, like: GraphSet | None = None) -> GraphSet:
+    opened = open_source(
+        source,
+        target=(like.task.targets if like else config.target) or None,
+        smiles_column=config.smiles_column,
+        kind=None if config.kind == "auto" or like else config.kind,
+        metric=None if config.metric == "auto" or like else config.metric,
+        task=like.task if like else None,
+        split_column=config.split_column,
+        separator=config.separator,
+        charset=config.charset,
+        features=build_features(config),
+        neighbors=build_neighbors(config),
+        columns=config.descriptors,
+        descriptors=build_descriptors(config),
+    )
+    return keep_fragments(opened, config.fragments)

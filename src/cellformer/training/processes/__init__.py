@@ -1,0 +1,1 @@
+"""The processes of one training on this machine."""

@@ -1,0 +1,91 @@
+"""What a run folder knows beside its configuration: shapes, task and scaling."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cellformer.data.dataset import Task
+from cellformer.model.config import DataShape, DescriptorShape, ModelConfig
+from cellformer.model.plan import AttentionPlan, attention_plan, plan_from_dict
+from cellformer.model.transformer import CellularTransformer
+from cellformer.training.config import RunConfig, TrainingConfig
+from cellformer.training.materials.materials import Materials
+from cellformer.training.runs.run_folder import RunFolder, write_json
+from cellformer.training.runs.scaling import Scaling
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that is needed to build the model of a run and to read its outputs."""
+
+    task: Task
+    scaling: Scaling
+    model: ModelConfig
+    plan: AttentionPlan
+
+    @classmethod
+    def for_materials(cls, config: RunConfig, materials: Materials) -> "Recipe":
+        """Reads shapes off the complexes, and the scaling off the training targets alone."""
+        complexes, task = materials.complexes, materials.task
+        shape = DataShape.of(complexes, task.outputs, task.rank)
+        if complexes.descriptors is not None:
+            known = complexes.descriptors.take(materials.split["train"])
+            shape = replace(shape, descriptors=DescriptorShape.of(known))
+        return cls(
+            task,
+            scaling_of(materials, config.training),
+            ModelConfig(config.model, shape),
+            attention_plan(config.attention, max_rank=len(complexes.ranks) - 1),
+        )
+
+    def build(self) -> CellularTransformer:
+        """The model, with fresh weights."""
+        return CellularTransformer(self.model, self.plan)
+
+    def write(self, folder: RunFolder) -> None:
+        """Writes model.json."""
+        write_json(
+            folder.model,
+            {
+                "format": FORMAT,
+                "task": dataclasses.asdict(self.task),
+                "scaling": dataclasses.asdict(self.scaling),
+                "model": self.model.to_dict(),
+                "attention": self.plan.to_dict(),
+            },
+        )
+
+    @classmethod
+    def read(cls, folder: RunFolder) -> "Recipe":
+        """Reads model.json; raises ValueError, naming the file, where it is off."""
+        path = folder.require(folder.model)
+        try:
+            values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if values["format"] != FORMAT:
+                raise ValueError(f"format {values['format']}, this version reads {FORMAT}")
+            task, scaling = values["task"], values["scaling"]
+            return cls(
+                Task(
+                    task["kind"],
+                    tuple(task["targets"]),
+                    task["metric"],
+                    tuple(task["labels"]),
+                    task.get("rank"),  # runs of before have none
+                ),
+                Scaling(tuple(scaling["mean"]), tuple(scaling["deviation"])),
+                ModelConfig.from_dict(values["model"]),
+                plan_from_dict(values["attention"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: not a model description ({error!r})") from error
+
+
+def scaling_of(materials: Materials, chosen: TrainingConfig) -> Scaling:
+    """How training sees the targets; read off the training part alone."""
+    task = materials.task
+    if task.kind != "regression" or not chosen.standardize:
+        return Scaling.none(len(task.targets))
+    return Scaling.fit(materials.complexes.targets_of(materials.split["train"]))

@@ -1,0 +1,182 @@
+"""The files of a run, and writing them so that a crash leaves the old or the new one."""
+
+import csv
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save
+from torch import nn
+
+from cellformer.data.dataset import PARTS
+from cellformer.basics.files import replace_atomically
+from cellformer.data.splitting.molecule_keys import Leak
+from cellformer.training.config import RunConfig
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder that is enough to predict, to evaluate and to go on training."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The full configuration."""
+        return self.path / "config.json"
+
+    @property
+    def model(self) -> Path:
+        """What else is needed to build the model: shapes, task, scaling."""
+        return self.path / "model.json"
+
+    @property
+    def curve(self) -> Path:
+        """One row per epoch."""
+        return self.path / "curve.csv"
+
+    @property
+    def resume(self) -> Path:
+        """The state of training after the last finished epoch, or where it was asked to stop."""
+        return self.path / "resume.ckpt"
+
+    @property
+    def summary(self) -> Path:
+        """The result and where it comes from."""
+        return self.path / "summary.json"
+
+    @property
+    def sessions(self) -> Path:
+        """When, where and by what program it was trained; one entry for each interruption more."""
+        return self.path / "sessions.json"
+
+    @property
+    def test_predictions(self) -> Path:
+        """The predictions for the test set."""
+        return self.path / "test_predictions.csv"
+
+    @property
+    def report(self) -> Path:
+        """The run to look at, in a browser."""
+        return self.path / "report.html"
+
+    @property
+    def failures(self) -> Path:
+        """The rows of the data that could not be used, with reasons."""
+        return self.path / "failures.csv"
+
+    @property
+    def members(self) -> Path:
+        """The runs that answer together, where this folder is an ensemble."""
+        return self.path / "ensemble.json"
+
+    @property
+    def residuals(self) -> Path:
+        """The errors on the validation part, which calibrate intervals."""
+        return self.path / "residuals.json"
+
+    @property
+    def leakage(self) -> Path:
+        """The molecules that are in several parts of the split."""
+        return self.path / "leakage.csv"
+
+    def weights(self, which: str) -> Path:
+        """The weights after the ``best`` or the ``last`` epoch."""
+        return self.path / f"{which}.safetensors"
+
+    def claim(self) -> None:
+        """Makes the folder for a new run; raises FileExistsError if a run is already there."""
+        if self.config.exists():
+            raise FileExistsError(
+                f"{self.path} holds a run already; go on with it by --resume {self.path}, or "
+                "choose another folder with -o"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def write_config(self, config: RunConfig) -> None:
+        """Writes config.json, with all defaults."""
+        write_json(self.config, dataclasses.asdict(config))
+
+    def write_failures(self, failures: Sequence[tuple[int, str]]) -> None:
+        """Writes failures.csv, if there are any."""
+        if failures:
+            with (
+                replace_atomically(self.failures) as unfinished,
+                unfinished.open("w", newline="", encoding="utf-8") as file,
+            ):
+                csv.writer(file).writerows([("row", "reason"), *failures])
+
+    def write_leaks(self, leaks: Sequence[Leak]) -> None:
+        """Writes leakage.csv, if there are any: a molecule per line, its rows in each part."""
+        if leaks:
+            with (
+                replace_atomically(self.leakage) as unfinished,
+                unfinished.open("w", newline="", encoding="utf-8") as file,
+            ):
+                lines = (
+                    [" ".join(map(str, leak.rows.get(p, ()))) for p in PARTS] for leak in leaks
+                )
+                csv.writer(file).writerows([[f"{part}_rows" for part in PARTS], *lines])
+
+    def read_summary(self) -> dict[str, Any]:
+        """The result of a finished run."""
+        values: dict[str, Any] = json.loads(self.require(self.summary).read_text(encoding="utf-8"))
+        return values
+
+    def require(self, file: Path) -> Path:
+        """The file, if it is there; otherwise raises FileNotFoundError."""
+        if file.exists():
+            return file
+        if self.members.exists():
+            first = min(self.path.glob("*/config.json"), default=self.config).parent
+            raise FileNotFoundError(
+                f"{self.path} holds several models, and this takes one: name the folder of one, "
+                f"such as {first}"
+            )
+        if file == self.weights("best") and self.summary.exists():
+            raise FileNotFoundError(
+                f"{self.path} has no best epoch, because the validation score was undefined in "
+                "all of them; take the weights of the last one (--weights last)"
+            )
+        what = "is not a run folder" if not self.config.exists() else "is not finished"
+        raise FileNotFoundError(f"{self.path} {what}: {file.name} is missing")
+
+
+def write_json(path: Path, values: object) -> None:
+    """Writes JSON atomically; a number that is not finite becomes null."""
+    with replace_atomically(path) as unfinished:
+        unfinished.write_text(
+            json.dumps(_finite(values), indent=2, allow_nan=False) + "\n", encoding="utf-8"
+        )
+
+
+def _finite(values: object) -> object:
+    if isinstance(values, dict):
+        return {name: _finite(value) for name, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [_finite(value) for value in values]
+    return None if isinstance(values, float) and not math.isfinite(values) else values
+
+
+def save_weights(path: Path, model: nn.Module) -> None:
+    """Writes the weights atomically, as safetensors."""
+    tensors = {
+        name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()
+    }
+    with replace_atomically(path) as unfinished:
+        unfinished.write_bytes(save(tensors))
+
+
+def load_weights(path: Path, model: nn.Module) -> None:
+    """Reads weights into a model of the same shape; raises ValueError where they do not fit."""
+    try:
+        model.load_state_dict(load_file(path))
+    except Exception as error:
+        raise ValueError(
+            f"{path}: these weights cannot be loaded into the model that model.json "
+            f"describes ({error})"
+        ) from error

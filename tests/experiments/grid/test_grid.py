@@ -1,0 +1,92 @@
+import pytest
+
+from cellformer.encodings.named import ENCODINGS as KNOWN
+from cellformer.experiments.grid.grid import ENCODINGS, Experiment, Grid, configured, jobs_of
+from cellformer.experiments.presets import PRESETS, flatten, override
+from grids import put_run
+
+
+def test_the_whole_grid_is_the_papers():
+    assert len(list(Grid())) == 90
+    assert set(ENCODINGS) == set(KNOWN)
+    assert len({each.name for each in Grid(seeds=(0, 1))}) == 180
+
+
+def test_a_seed_is_complete_before_the_next_begins():
+    grid = Grid(("zinc", "molhiv"), ("general-sparse",), ("bspe", "rwpe"), (0, 1))
+    assert [each.name for each in grid][:5] == [
+        "zinc/general-sparse/bspe/seed-0",
+        "zinc/general-sparse/rwpe/seed-0",
+        "zinc/general-sparse/bspe/seed-1",
+        "zinc/general-sparse/rwpe/seed-1",
+        "molhiv/general-sparse/bspe/seed-0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "encoding", "name"),
+    [
+        ("folder/my set.csv.gz", "bspe", "my set/general-dense/bspe/seed-3"),
+        ("zinc", "rwbspe:16+rwpe", "zinc/general-dense/rwbspe16+rwpe/seed-3"),
+    ],
+)
+def test_a_name_can_be_read_and_is_a_path(source, encoding, name):
+    assert Experiment(source, "general-dense", encoding, 3).name == name
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        {"datasets": ("zinc", "zinc")},
+        {"seeds": ()},
+        {"datasets": ("a/set.csv", "b/set.npz")},  # their folders would be one
+        {"encodings": ("bspe:4", "bspe4")},
+    ],
+)
+def test_values_that_do_not_differ_are_refused(axes):
+    with pytest.raises(ValueError, match=r"differ|would have the name"):
+        Grid(**axes)
+
+
+@pytest.mark.parametrize(
+    ("source", "preset"),
+    [("gcb-hard-small", "gcb-hard"), ("gcb-easy", "gcb-hard"), ("zinc-full", "zinc"),
+     ("molhiv", "molhiv"), ("nci", "default"), ("my/zinc.csv", "default")],
+)  # fmt: skip
+def test_every_data_set_has_the_settings_of_its_kind_but_for_what_is_given(source, preset):
+    each = Experiment(source, "pairwise-dense", "hodgelap", 4)
+    config = configured(each, {"model.layers": 4, "training.batch_size": 16})
+    assert Experiment.of(config) == each
+    changed = {
+        "data.source": source, "attention": "pairwise-dense", "data.encodings": "hodgelap",
+        "training.seed": 4, "model.layers": 4, "training.batch_size": 16,
+    }  # fmt: skip
+    assert flatten(config) == flatten(PRESETS[preset]) | changed
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"training.seed": 3}, "axis of the grid"),
+        ({"model.depth": 3}, "there is no field model.depth"),
+        ({"model.heads": 7}, "multiple of heads"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        configured(Experiment("zinc", "general-sparse", "bspe", 0), values)
+
+
+def test_overriding_with_all_values_gives_the_other_configuration():
+    for preset in PRESETS.values():
+        assert override(PRESETS["default"], flatten(preset)) == preset
+
+
+def test_results_of_other_settings_are_not_mixed_in(tmp_path):
+    put_run(tmp_path, "zinc", "general-sparse", "bspe", test=0.1)
+    grid = Grid(("zinc",), ("general-sparse",), ("bspe", "rwpe"))
+    jobs = jobs_of(grid, {"training.epochs": 2}, tmp_path)
+    assert [job.finished for job in jobs] == [True, False]
+    assert jobs[0].folder == tmp_path / "zinc/general-sparse/bspe/seed-0"
+    with pytest.raises(ValueError, match=r"training\.epochs 2, and now it is to be 3"):
+        jobs_of(grid, {"training.epochs": 3}, tmp_path)

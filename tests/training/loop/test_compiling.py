@@ -1,0 +1,74 @@
+"""In processes of their own: the checks of shapes in signatures cannot be compiled."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+import torch
+from torch._dynamo.utils import counters
+import cellformer as cf
+from cellformer.complexes import examples
+from cellformer.training.loop.compiling import compile_layers
+
+torch.set_num_threads(1)
+made = [examples.path(4), examples.triangle(filled=False), examples.vertex(), examples.path(6)]
+batches = [cf.collate(made[:number]) for number in (4, 2, 3)]
+config = cf.ModelConfig.for_batch(batches[0], width=8, layers=2, heads=2, attention_dropout=0.0)
+torch.manual_seed(0)
+model = cf.CellularTransformer(config, cf.attention_plan(sys.argv[1], max_rank=1))
+names = list(model.state_dict())
+
+def gradients(batch):
+    model.zero_grad(set_to_none=True)
+    torch.manual_seed(1)
+    output = model(batch)
+    output.sum().backward()
+    # What the last layer does to ranks that are not read out has no gradient, or one of zeros.
+    return [output, *(torch.zeros(1) if p.grad is None else p.grad for p in model.parameters())]
+
+expected = [gradients(batch) for batch in batches]
+compile_layers(model, backend="aot_eager")
+graphs = counters["stats"]["unique_graphs"]
+for batch, right in zip(batches, expected, strict=True):
+    for mine, theirs in zip(gradients(batch), right, strict=True):
+        torch.testing.assert_close(mine, theirs.expand_as(mine))
+# The last layer of a pairwise model leaves out what is not read out.
+kinds = 1 if sys.argv[1] == "general-sparse" else 2
+assert counters["stats"]["unique_graphs"] == graphs + kinds, counters
+assert not counters["graph_break"], counters
+assert list(model.state_dict()) == names
+"""
+
+
+@pytest.mark.parametrize("attention", ["pairwise-sparse", "general-sparse"])
+def test_one_graph_serves_all_layers_and_batches_and_computes_the_same(attention):
+    subprocess.run([sys.executable, "-c", SCRIPT, attention], check=True, timeout=200)
+
+
+def test_without_a_compiler_the_error_says_what_is_missing():
+    program = """
+import cellformer as cf
+from cellformer.complexes import examples
+from cellformer.training.loop.compiling import CompilerMissingError, compile_layers
+
+batch = cf.collate([examples.house()])
+config = cf.ModelConfig.for_batch(batch, width=8, layers=1, heads=2)
+try:
+    compile_layers(cf.CellularTransformer(config, cf.general_sparse()))
+except CompilerMissingError as error:
+    print(error)
+"""
+    environment = {
+        **os.environ,
+        "CXX": "/nowhere/compiler",
+        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+        timeout=200, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("training.compile needs what torch.compile needs")

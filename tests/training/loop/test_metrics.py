@@ -1,0 +1,64 @@
+import logging
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn import metrics as sklearn
+
+from cellformer.data.dataset import Task
+from cellformer.training.loop.metrics import higher_is_better, scores
+
+RANDOM = np.random.default_rng(0)
+NAN = float("nan")
+
+
+def test_regression_scores_agree_with_sklearn():
+    task = Task("regression", ("a", "b"), "mae")
+    outputs, targets = RANDOM.normal(size=(50, 2)), RANDOM.normal(size=(50, 2))
+    found = scores(task, torch.from_numpy(outputs), torch.from_numpy(targets))
+    assert found["mae"] == pytest.approx(sklearn.mean_absolute_error(targets, outputs))
+    each = [sklearn.root_mean_squared_error(targets[:, k], outputs[:, k]) for k in range(2)]
+    assert found["rmse"] == pytest.approx(np.mean(each))
+
+
+def test_binary_scores_agree_with_sklearn_also_for_extreme_logits():
+    task = Task("binary", ("a",), "rocauc", (0, 1))
+    targets = RANDOM.integers(0, 2, 80)
+    outputs = RANDOM.normal(size=80) * 20 + targets
+    found = scores(
+        task, torch.from_numpy(outputs)[:, None], torch.tensor(targets)[:, None].double()
+    )
+    assert found["rocauc"] == pytest.approx(sklearn.roc_auc_score(targets, outputs))
+    precision = sklearn.average_precision_score(targets, outputs)
+    assert found["average_precision"] == pytest.approx(precision)
+    assert found["accuracy"] == pytest.approx(sklearn.accuracy_score(targets, outputs > 0))
+
+
+def test_multiclass_accuracy_agrees_with_sklearn():
+    task = Task("multiclass", ("a",), "accuracy", ("x", "y", "z"))
+    targets, outputs = RANDOM.integers(0, 3, 60), RANDOM.normal(size=(60, 3))
+    found = scores(task, torch.from_numpy(outputs), torch.tensor(targets)[:, None].double())
+    assert found["accuracy"] == pytest.approx(sklearn.accuracy_score(targets, outputs.argmax(1)))
+
+
+def test_missing_values_are_left_out():
+    task = Task("regression", ("a", "b"), "mae")
+    outputs = torch.tensor([[1.0, 0], [2, 0], [3, 0]])
+    targets = torch.tensor([[2.0, NAN], [NAN, NAN], [5.0, NAN]])
+    assert scores(task, outputs, targets)["mae"] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_the_curve_of_a_single_class_is_undefined_and_said_so(label, caplog):
+    task = Task("binary", ("active",), "rocauc", (0, 1))
+    with caplog.at_level(logging.WARNING):
+        found = scores(task, torch.randn(6, 1), torch.full((6, 1), label))
+    assert math.isnan(found["rocauc"])
+    assert "rocauc of target active is undefined: only one class" in caplog.text
+
+
+def test_only_errors_are_better_when_lower():
+    assert [higher_is_better(name) for name in ("mae", "rmse", "accuracy", "rocauc")] == [
+        False, False, True, True,
+    ]  # fmt: skip

@@ -1,0 +1,116 @@
+"""Stopping by a signal; what happens in several processes is in test_distributed.py."""
+
+import csv
+import os
+import signal
+import threading
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from cellformer.training.loop.module import CellularModule
+from cellformer.training.loop.preemption import (
+    SIGNALS,
+    StopRequests,
+    StopSignal,
+    TrainingInterrupted,
+)
+from cellformer.training.train import resume, train
+from tiny import with_training
+
+
+@pytest.fixture(autouse=True)
+def signals_are_heard():
+    """A program that is started in the background of a shell ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def stop_at(patch, name, call, number=signal.SIGTERM):
+    """The process gets a signal within the so-manyth call of a method of the module."""
+    method, calls = getattr(CellularModule, name), []
+
+    def signaled(self, *arguments):
+        calls.append(1)
+        if len(calls) == call:
+            os.kill(os.getpid(), number)
+        return method(self, *arguments)
+
+    patch.setattr(CellularModule, name, signaled)
+
+
+def weights_and_curve(folder):
+    with (folder / "curve.csv").open() as file:
+        rows = [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+    return {which: load_file(folder / f"{which}.safetensors") for which in ("best", "last")}, rows
+
+
+def test_a_training_stopped_anywhere_ends_with_the_bits_of_one_that_was_not(
+    tiny, tmp_path, monkeypatch
+):
+    tiny = with_training(tiny, epochs=3)  # of 4 steps
+    whole = train(tiny, tmp_path / "whole")
+    folder = tmp_path / "stopped"
+    for name, call, number, epochs in (
+        ("training_step", 2, signal.SIGTERM, 0),
+        ("training_step", 1, signal.SIGUSR1, 0),  # the third one of the epoch
+        ("training_step", 1, signal.SIGINT, 0),  # the last one of the epoch
+        ("validation_step", 1, signal.SIGTERM, 0),  # the validation that follows
+        ("training_step", 3, signal.SIGTERM, 1),
+        ("on_validation_epoch_end", 1, signal.SIGTERM, 2),  # between two epochs
+        ("validation_step", 1, signal.SIGTERM, 2),  # the last validation
+    ):
+        with monkeypatch.context() as patch:
+            stop_at(patch, name, call, number)
+            with pytest.raises(TrainingInterrupted) as stopped:
+                resume(folder) if folder.exists() else train(tiny, folder)
+        assert stopped.value.signal == number
+        assert (folder / "curve.csv").exists() == (epochs > 0)
+        if epochs:
+            assert len(weights_and_curve(folder)[1]) == epochs
+    assert resume(folder)["scores"] == whole["scores"]
+    (weights, curve), (others, other_curve) = map(weights_and_curve, (tmp_path / "whole", folder))
+    assert curve == other_curve
+    for which, tensors in weights.items():
+        assert all(torch.equal(tensor, others[which][n]) for n, tensor in tensors.items())
+
+
+def test_a_training_that_ended_early_is_not_gone_on_with(tiny, tmp_path):
+    tiny = with_training(tiny, max_steps=5, epochs=9)
+    whole = train(tiny, tmp_path / "run")
+    (tmp_path / "run" / "summary.json").unlink()  # killed just before it was there
+    assert resume(tmp_path / "run")["scores"] == whole["scores"]
+    assert [row["step"] for row in weights_and_curve(tmp_path / "run")[1]] == ["4", "5"]
+
+
+def test_a_signal_is_raised_at_once_or_where_it_is_looked_after():
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with StopRequests() as requests, pytest.raises(StopSignal):
+        signal.raise_signal(signal.SIGUSR1)
+    assert requests.number == signal.SIGUSR1
+    with StopRequests() as requests, pytest.raises(StopSignal), requests.deferred():
+        list(map(signal.raise_signal, (signal.SIGTERM, signal.SIGINT)))
+    assert requests.number == signal.SIGTERM  # the first one
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
+def test_signals_that_are_ignored_stay_so_and_other_threads_change_nothing():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with StopRequests() as requests:
+            signal.raise_signal(signal.SIGINT)
+        assert not requests.number
+    finally:
+        signal.signal(signal.SIGINT, before)
+    handlers = []
+
+    def elsewhere():
+        with StopRequests():
+            handlers.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.getsignal(signal.SIGTERM)]

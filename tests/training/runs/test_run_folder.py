@@ -1,0 +1,28 @@
+import pytest
+
+from cellformer.training.runs.run_folder import RunFolder
+
+
+def require(folder, which="best"):
+    with pytest.raises(FileNotFoundError) as missing:
+        folder.require(folder.weights(which))
+    return str(missing.value)
+
+
+def test_what_a_folder_lacks_is_told(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert "is not a run folder" in require(folder)
+    folder.config.write_text("{}")
+    assert "is not finished" in require(folder)
+    folder.summary.write_text("{}")
+    assert "validation score was undefined" in require(folder)
+    assert "is not finished" in require(folder, "last")
+
+
+def test_an_ensemble_names_one_of_its_models(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.members.write_text("[]")
+    for name in ("seed-1", "seed-0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    assert require(folder).endswith(f"such as {tmp_path / 'seed-0'}")
