@@ -124,8 +124,11 @@ def _own(module: str, name: str) -> Any:
             found = getattr(importlib.import_module(module), name, None)
         except ModuleNotFoundError:
             found = None
-        wanted = FunctionType if module == MATRICES else type
-        if isinstance(found, wanted) and getattr(found, "__module__", None) == module:
-            if wanted is FunctionType or dataclasses.is_dataclass(found):
-                return found
+        listed = (
+            isinstance(found, FunctionType)
+            if module == MATRICES
+            else isinstance(found, type) and dataclasses.is_dataclass(found)
+        )
+        if listed and getattr(found, "__module__", None) == module:
+            return found
     raise ValueError(f"{module}:{name} is no part of this version of {PACKAGE} that a run may name")
