@@ -4,19 +4,29 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float64
+from rdkit import rdBase
 from rdkit.Chem import rdDepictor
 
+from cellformer.molecules.limits import MAX_DRAWN_ATOMS
+from cellformer.molecules.reasons import one_reason, quoted
 from cellformer.molecules.smiles import parse_smiles
 
 
 def molecule_positions(smiles: str) -> Float64[np.ndarray, "atom 2"]:
     """RDKit's coordinates of a structural formula, in the atom order of `Graph.from_smiles`.
 
-    The unit is RDKit's (a bond is 1.5 long). Raises ValueError if the SMILES is not valid.
+    The unit is RDKit's (a bond is 1.5 long). Raises ValueError if the SMILES is not valid or has
+    more than `MAX_DRAWN_ATOMS`.
     """
     molecule = parse_smiles(smiles)
-    rdDepictor.Compute2DCoords(molecule)
-    return np.array(molecule.GetConformer().GetPositions()[:, :2], np.float64)
+    if molecule.GetNumAtoms() > MAX_DRAWN_ATOMS:
+        raise ValueError(
+            f"{quoted(smiles)} has {molecule.GetNumAtoms():,} atoms; structural formulas are drawn "
+            f"of up to {MAX_DRAWN_ATOMS:,}"
+        )
+    with rdBase.BlockLogs(), one_reason(smiles):
+        rdDepictor.Compute2DCoords(molecule)
+        return np.array(molecule.GetConformer().GetPositions()[:, :2], np.float64)
 
 
 def atom_symbols(smiles: str) -> list[str]:

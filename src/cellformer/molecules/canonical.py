@@ -2,9 +2,15 @@
 
 
 def canonical_smiles(smiles: str) -> str | None:
-    """RDKit's canonical SMILES; None if there is no valid molecule."""
-    from rdkit import Chem, rdBase
+    """RDKit's canonical SMILES (see `written`); None if there is no valid molecule."""
+    from rdkit import rdBase
 
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
-        return Chem.MolToSmiles(molecule) if molecule and molecule.GetNumAtoms() else None
+    from cellformer.molecules.reasons import one_reason
+    from cellformer.molecules.smiles import parse_smiles
+    from cellformer.molecules.writing import written
+
+    try:
+        with rdBase.BlockLogs(), one_reason(smiles):
+            return written(parse_smiles(smiles))
+    except ValueError:
+        return None

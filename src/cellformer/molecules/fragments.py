@@ -10,16 +10,23 @@ def largest_fragment(smiles: str) -> str:
     """The SMILES of the largest fragment; the very text where there is one, or no molecule.
 
     The largest has the most atoms, hydrogens included; of equally many the heaviest is taken, then
-    the first by its SMILES (RDKit's ``LargestFragmentChooser``). Its charge is kept.
+    the first by its SMILES (RDKit's ``LargestFragmentChooser``). Its charge is kept. Raises
+    ValueError where RDKit fails to choose.
     """
     if "." not in smiles:
         return smiles
     from rdkit import Chem, rdBase
     from rdkit.Chem.MolStandardize import rdMolStandardize
 
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
-        if molecule is None or len(Chem.GetMolFrags(molecule)) < 2:
+    from cellformer.molecules.reasons import one_reason
+    from cellformer.molecules.smiles import parse_smiles
+    from cellformer.molecules.writing import written
+
+    try:
+        molecule = parse_smiles(smiles)
+    except ValueError:
+        return smiles
+    with rdBase.BlockLogs(), one_reason(smiles):
+        if len(Chem.GetMolFrags(molecule)) < 2:
             return smiles
-        chosen: str = Chem.MolToSmiles(rdMolStandardize.LargestFragmentChooser().choose(molecule))
-    return chosen
+        return written(rdMolStandardize.LargestFragmentChooser().choose(molecule))
