@@ -18,7 +18,7 @@ from cellformer.data.dataset import Task
 from cellformer.data.flat import in_memory
 from cellformer.data.preparing import prepare as preparation
 from cellformer.encodings.rwbspe import RWBSPe
-from cellformer.experiments.ray import cluster
+from cellformer.experiments.ray import cluster as ray_cluster
 from cellformer.experiments.ray.runner import RayRunner
 from cellformer.experiments.ray.shards import RayShards
 from cellformer.experiments.running.jobs import Job
@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-NODE = {"num_cpus": 1, "object_store_memory": cluster.OBJECT_STORE_BYTES}
+NODE = {"num_cpus": 1, "object_store_memory": ray_cluster.OBJECT_STORE_BYTES}
 
 
 @pytest.fixture(scope="module")
@@ -159,35 +159,35 @@ def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
 
 
 def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_FOR_FILES", 0.0)
-    with cluster.meeting_place(tmp_path) as place:
-        cluster.check_shared(place)
-    with pytest.raises(cluster.NotSharedError, match="file system that all workers share"):
-        cluster.check_shared(place)
+    monkeypatch.setattr(ray_cluster, "SECONDS_FOR_FILES", 0.0)
+    with ray_cluster.meeting_place(tmp_path) as place:
+        ray_cluster.check_shared(place)
+    with pytest.raises(ray_cluster.NotSharedError, match="file system that all workers share"):
+        ray_cluster.check_shared(place)
 
 
 def test_what_a_killed_process_left_behind_is_removed(tmp_path):
     (tmp_path / ".ray-abandoned").mkdir()
     (tmp_path / ".ray-abandoned" / "lock").touch()
-    with cluster.meeting_place(tmp_path) as first, cluster.meeting_place(tmp_path) as place:
+    with ray_cluster.meeting_place(tmp_path) as first, ray_cluster.meeting_place(tmp_path) as place:
         assert set(tmp_path.iterdir()) == {first, place}
 
 
 def test_workers_get_threads_and_the_source_of_their_driver(monkeypatch, tmp_path):
     monkeypatch.setenv("CELLFORMER_CACHE", "relative")
     monkeypatch.chdir(tmp_path)
-    told = cluster.worker_environment(2.5, 0.0)
+    told = ray_cluster.worker_environment(2.5, 0.0)
     assert told["CUDA_VISIBLE_DEVICES"] == ""
     assert told["OMP_NUM_THREADS"] == "2"
     assert told["CELLFORMER_CACHE"] == str(tmp_path / "relative")
-    told = cluster.worker_environment(0.25, 1.0)
+    told = ray_cluster.worker_environment(0.25, 1.0)
     assert told["OMP_NUM_THREADS"] == "1"
     assert "CUDA_VISIBLE_DEVICES" not in told
 
 
 @pytest.mark.parametrize("slot", [{"cpus": 0.0}, {"cpus": 1.0, "gpus": -1.0}])
 def test_a_slot_without_cores_is_refused(slot):
-    with pytest.raises(ValueError, match="a slot needs"), cluster.connected("local", **slot):
+    with pytest.raises(ValueError, match="a slot needs"), ray_cluster.connected("local", **slot):
         pass
 
 

@@ -28,6 +28,7 @@ from cellformer.cli.commands import (
 )
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.parsing import USAGE_ERROR, Parser
+from cellformer.cli.parts import add_import, allow_named, describe_parts
 from cellformer.training.loop.allocator import ask_for_large_pages
 
 COMMANDS = {
@@ -61,6 +62,8 @@ def build_parser(arguments: Sequence[str]) -> Parser:
         assert module.__doc__
         command = Parser(description=module.__doc__)
         module.add_arguments(command, arguments)
+        add_import(command)
+        describe_parts(command)
         commands.add_subcommand(name, command, help=module.__doc__.splitlines()[0])
         vocabulary += [option for action in command._actions for option in action.option_strings]
     Parser.vocabulary = tuple(vocabulary)
@@ -83,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"cellformer: {error}", file=sys.stderr)
         return USAGE_ERROR
     try:
-        status: int = COMMANDS[parsed.command].run(parsed[parsed.command])
+        chosen = parsed[parsed.command]
+        allow_named(given, chosen["import"])
+        status: int = COMMANDS[parsed.command].run(chosen)
         return status
     except BrokenPipeError:
         return 0

@@ -5,13 +5,13 @@ import re
 import sys
 from argparse import HelpFormatter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import NoReturn
 
 from jsonargparse import ArgumentParser, Namespace
 
-from cellformer.training.config import DataConfig, RunConfig
+from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
 
@@ -95,6 +95,19 @@ def add_config_and_target(parser: Parser) -> None:
         type=str,
         help="a column to learn; repeat it for several (short for data.target)",
     )
+
+
+def add_preparation(parser: Parser, defaults: PreparationConfig) -> None:
+    """The options of a command that makes complexes and trains on none."""
+    parser.add_class_arguments(PreparationConfig, "data")
+    names = (field.name for field in fields(PreparationConfig))
+    parser.set_defaults({f"data.{name}": getattr(defaults, name) for name in names})
+
+
+def data_in(arguments: Namespace, data: DataConfig) -> DataConfig:
+    """Where complexes come from, with the options of `add_preparation`."""
+    names = (field.name for field in fields(PreparationConfig))
+    return replace(data, **{name: getattr(arguments.data, name) for name in names})
 
 
 def data_config_in(arguments: Namespace, source: str) -> DataConfig:

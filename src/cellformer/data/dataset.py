@@ -17,7 +17,8 @@ from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 from cellformer.molecules.scheme import MoleculeScheme
 
 Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
-Metric: TypeAlias = Literal["mae", "rmse", "accuracy", "rocauc"]
+Metric: TypeAlias = str
+"""One that the kind of task allows, or one of your own, ``package.module:Name``."""
 Label: TypeAlias = int | str
 MoleculeDescriptors: TypeAlias = Literal["none", "morgan"]
 
@@ -56,7 +57,7 @@ class Task:
             "binary": ("rocauc", "accuracy"),
             "multiclass": ("accuracy",),
         }[self.kind]
-        if self.metric not in allowed:
+        if self.metric not in allowed and ":" not in self.metric:
             raise ValueError(f"the metric of a {self.kind} is one of {allowed}, not {self.metric}")
         if self.kind == "regression" and self.labels:
             raise ValueError("a regression has no class labels")
@@ -191,6 +192,11 @@ class GraphSet:
                 f"{self.name} does not consist of SMILES and has no scaffolds; use a random split"
             )
         return self.graphs.smiles
+
+    @property
+    def smiles_or_none(self) -> tuple[str, ...] | None:
+        """The SMILES of every row, where the source consists of SMILES."""
+        return self.graphs.smiles if isinstance(self.graphs, SmilesList) else None
 
     def graph(self, row: int) -> Graph:
         """The graph of a row; raises ValueError, saying why, if the row has none."""

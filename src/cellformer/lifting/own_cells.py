@@ -6,7 +6,8 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
-from cellformer.lifting.lift import CollectiveLifting, Lifting
+from cellformer.lifting.induced_cycles import InducedCycles
+from cellformer.lifting.lift import CollectiveLifting, Lifting, OverLimit
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,8 @@ class OwnCells:
         if not isinstance(self.otherwise, CollectiveLifting):
             raise TypeError(f"{self.otherwise!r} does not take many graphs at once")
         return self.otherwise.many(graphs)
+
+
+def own_cells_or_cycles(max_length: int = 8, over_limit: OverLimit = "fail") -> OwnCells:
+    """The cells that a graph brings, or else a face for every chordless cycle up to a length."""
+    return OwnCells(InducedCycles(max_length=max_length, over_limit=over_limit))

@@ -145,11 +145,12 @@ def _finish(
     summary = _summary(summaries)
     ensemble = Ensemble.open(folder.path, "best" if _all_have_best(folder) else "last")
     if len({its.data for its in members.values()}) == 1:
-        summary["pooled"] = _score_pooled(ensemble, gather(config.data, data))
+        materials = gather(config.data, ensemble.runs[0].preparation, data)
+        summary["pooled"] = _score_pooled(ensemble, materials)
     elif ensemble.task.kind == "regression":
         parts = []
         for run in ensemble.runs:
-            materials = gather(run.config.data, data)
+            materials = gather(run.config.data, run.preparation, data)
             outputs = run.outputs(materials.complexes, materials.split["test"])
             parts.append(residuals_of(run.recipe.task, materials, "test", outputs))
         Residuals.joined(parts).write(folder.residuals)

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import lightning.pytorch as pl
 import torch
 
 from cellformer.data.dataset import GraphSet
+from cellformer.data.preparation import Preparation
 from cellformer.model.feature_scaling import standardize_features
+from cellformer.model.plan import AttentionPlan
 from cellformer.training.answers.counts_share import balance_weights
 from cellformer.training.answers.summary import write_summary
-from cellformer.training.config import RunConfig
+from cellformer.training.config import PreparationConfig, RunConfig
 from cellformer.training.loop.compiling import compile_layers
 from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.lightning_options import device_of
@@ -22,8 +25,10 @@ from cellformer.training.loop.placement import placed
 from cellformer.training.loop.preemption import StopRequests
 from cellformer.training.loop.world import World, launched
 from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.processes.launch import launch
 from cellformer.training.processes.session import session
+from cellformer.training.runs.preparation import preparation_in, write_preparation
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
 
@@ -36,11 +41,16 @@ def train(
     stop_after: int | None = None,
     data: GraphSet | None = None,
     callbacks: Sequence[pl.Callback] = (),
+    preparation: Preparation | None = None,
+    plan: AttentionPlan | None = None,
 ) -> dict[str, Any]:
     """Trains into a new run folder and returns the summary, as it stands in ``summary.json``.
 
     ``data`` is learned instead of the source that the configuration names; such a run predicts
     like any other, but cannot be resumed or scored on its own parts from the folder alone.
+    ``preparation`` makes the complexes, in place of what the fields of ``config.data`` describe,
+    and ``plan`` says who attends to whom, in place of ``config.attention``: with parts of your own,
+    say, which have to be found again by their module and name (see `allow_parts`).
     ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
     of them; `resume` goes on. ``callbacks`` are called after all others. Called in each of several
     processes that torchrun or SLURM started, it trains in all of them together. Raises
@@ -54,13 +64,16 @@ def train(
             "path of a file, or start this script with torchrun"
         )
     folder = RunFolder(Path(path))
+    made = _preparation(config, preparation)
+    made.to_dict()  # raises where it could not be found again
     with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.claim)
-        materials = world.together(lambda: gather(config.data, data))
-        recipe = Recipe.for_materials(config, materials)
+        materials = world.together(lambda: gather(config.data, made, data))
+        recipe = Recipe.for_materials(config, materials, plan)
 
         def write() -> None:
             recipe.write(folder)
+            write_preparation(folder, made)
             folder.write_failures(materials.failures)
             folder.write_leaks(materials.leaks)
             folder.write_config(config)
@@ -87,9 +100,22 @@ def resume(
         return folder.read_summary()
     with session(config.training, folder.path) as (world, requests):
         world.from_first(lambda: None)  # as `train` asks who may have the folder
-        materials = world.together(lambda: gather(config.data))
+        preparation = preparation_in(folder, config)
+        materials = world.together(lambda: gather(config.data, preparation))
         recipe = world.from_first(lambda: Recipe.read(folder))
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
+
+
+def _preparation(config: RunConfig, given: Preparation | None) -> Preparation:
+    """What is given, or else what the configuration describes; raises ValueError for both."""
+    if given is None:
+        return preparation_of(config.data, config.data.source)
+    for field in fields(PreparationConfig):
+        if getattr(config.data, field.name) != field.default:
+            raise ValueError(
+                f"data.{field.name} is of no use beside a preparation, which says that too"
+            )
+    return given
 
 
 def _run(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cellformer.training.build import build_features
 
 from cellformer.data.named.benchmark_set import RemoteFile, fetch, location, open_named
 from cellformer.data.named.cards import page
 from cellformer.data.named.catalogue import NAMED_SETS, named_set
 from cellformer.data.named.download import FetchError, Patience
 from cellformer.data.sources import open_source
-from cellformer.training.build import build_features
 from cellformer.training.config import DataConfig
 from faulty_server import Server, serving
 from raw_sets import Evil, gcb_file, write_ogb, write_tu, zinc_archive, zipped
@@ -169,7 +169,7 @@ def test_a_trained_models_task_is_kept(bare, monkeypatch, real_data):
 
 
 def test_the_documentation_shows_the_cards():
-    written = Path(__file__).parents[2] / "docs" / "datasets.md"
+    written = Path(__file__).parents[3] / "docs" / "datasets.md"
     assert written.read_text(encoding="utf-8") == page()
 
 

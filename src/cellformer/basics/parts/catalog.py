@@ -18,10 +18,12 @@ class Listed:
     Args:
         place: Module and name, such as ``cellformer.lifting.rings:Rings``.
         takes: For a field of the configuration, the argument that it becomes.
+        factory: Whether the place is a function that makes the part, rather than the part itself.
     """
 
     place: str
     takes: Mapping[str, str] = field(default_factory=dict)
+    factory: bool = False
 
     def load(self) -> Any:
         """The class or function."""
@@ -74,15 +76,16 @@ class Catalog:
             if settings.get(setting) is not None
         }
         what = f"the {self.kind} {reference.name}"
-        return called(listed.load(), {**given, **reference.arguments}, what)
+        arguments = {**given, **reference.arguments}
+        return called(listed.load(), arguments, what, listed.factory)
 
 
-def called(found: Any, arguments: Mapping[str, Any], what: str) -> Any:
-    """An instance of a class, or a function with some of its arguments given.
+def called(found: Any, arguments: Mapping[str, Any], what: str, factory: bool = False) -> Any:
+    """An instance of a class, what a factory makes, or a function with some arguments given.
 
     Raises ValueError, saying ``what``, where the arguments do not fit.
     """
-    if not isinstance(found, type):
+    if not isinstance(found, type) and not factory:
         return partial(found, **arguments) if arguments else found
     try:
         return found(**arguments)

@@ -9,6 +9,7 @@ import pandas as pd
 from jaxtyping import Float32
 
 from cellformer.data.dataset import GraphSet
+from cellformer.data.preparation import Source as PreparedSource
 from cellformer.data.preparing.prepare import NoComplexError, Prepared
 from cellformer.data.tables.table import ArrowFrame, Table, is_table
 from cellformer.training.answers.cell_predictions import cell_rows, spread_outputs
@@ -37,13 +38,13 @@ def open_input(
 ) -> tuple[GraphSet, Table | None]:
     """The rows of a source, and its table where it is one."""
     run = ensemble.runs[0]
+    opened: PreparedSource = source
     if not isinstance(source, str | os.PathLike):
-        table = Table.of_frame(source)
+        opened = Table.of_frame(source)
     elif is_table(source):
-        table = run.read_table(source)
-    else:
-        return run.open_rows(source, labeled, smiles_column), None
-    return run.open_rows(table, labeled, smiles_column), table
+        opened = run.preparation.read_table(source)
+    rows = run.preparation.open_new(opened, run.recipe.task, labeled, smiles_column)
+    return rows, opened if isinstance(opened, Table) else None
 
 
 def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:

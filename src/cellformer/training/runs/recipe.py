@@ -27,8 +27,13 @@ class Recipe:
     plan: AttentionPlan
 
     @classmethod
-    def for_materials(cls, config: RunConfig, materials: Materials) -> "Recipe":
-        """Reads shapes off the complexes, and the scaling off the training targets alone."""
+    def for_materials(
+        cls, config: RunConfig, materials: Materials, plan: AttentionPlan | None = None
+    ) -> "Recipe":
+        """Reads shapes off the complexes, and the scaling off the training targets alone.
+
+        ``plan`` stands in for the one that the configuration names.
+        """
         complexes, task = materials.complexes, materials.task
         shape = DataShape.of(complexes, task.outputs, task.rank)
         if complexes.descriptors is not None:
@@ -38,7 +43,7 @@ class Recipe:
             task,
             scaling_of(materials, config.training),
             ModelConfig(config.model, shape),
-            attention_plan(config.attention, max_rank=len(complexes.ranks) - 1),
+            plan or attention_plan(config.attention, max_rank=len(complexes.ranks) - 1),
         )
 
     def build(self) -> CellularTransformer:

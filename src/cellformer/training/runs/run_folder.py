@@ -30,6 +30,11 @@ class RunFolder:
         return self.path / "config.json"
 
     @property
+    def preparation(self) -> Path:
+        """How its complexes were made, and those of new rows are."""
+        return self.path / "preparation.json"
+
+    @property
     def model(self) -> Path:
         """What else is needed to build the model: shapes, task, scaling."""
         return self.path / "model.json"

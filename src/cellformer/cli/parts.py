@@ -1,0 +1,68 @@
+"""Parts of a user's own on the command line: those named there, and the option --import."""
+
+from collections.abc import Iterator, Sequence
+
+from cellformer.basics.parts.catalog import Catalog
+from cellformer.basics.parts.reference import Reference
+from cellformer.basics.parts.trust import allow_parts
+from cellformer.cli.parsing import Parser
+from cellformer.data.readers.catalog import READERS
+from cellformer.encodings.catalog import ENCODINGS, encoding_parts
+from cellformer.lifting.catalog import LIFTINGS
+from cellformer.training.catalogs import LOSSES, METRICS
+
+FIELDS: dict[str, Catalog] = {
+    "data.lifting": LIFTINGS,
+    "data.encodings": ENCODINGS,
+    "data.reader": READERS,
+    "data.metric": METRICS,
+    "training.loss": LOSSES,
+}
+"""The fields of the configuration that name parts."""
+OPTIONS = {**{f"--{name}": name for name in FIELDS}, "--encodings": "data.encodings"}
+
+
+def add_import(parser: Parser) -> None:
+    """The option --import."""
+    parser.add_argument(
+        "--import",
+        action="append",
+        type=str,
+        default=[],
+        metavar="MODULE",
+        help="a module, or a file ending in .py, whose parts a run folder or a configuration file "
+        "may use; without it none of theirs is imported (repeatable)",
+    )
+
+
+def describe_parts(parser: Parser) -> None:
+    """Lists the parts in the help of each option that names one."""
+    for action in parser._actions:
+        for option in action.option_strings:
+            if option.removeprefix("--") in FIELDS:
+                names = FIELDS[option.removeprefix("--")].names
+                own = "package.module:Name(argument=value) of your own"
+                action.help = f"{action.help} Choices: {', '.join([*names, own])}."
+
+
+def allow_named(arguments: Sequence[str], imported: Sequence[str]) -> None:
+    """Lets parts be used that the command line names.
+
+    Raises ImportError if there is no such module, ValueError for what is no name of a part.
+    """
+    allow_parts(*imported, *_modules(arguments))
+
+
+def _modules(arguments: Sequence[str]) -> Iterator[str]:
+    option = ""
+    for word in arguments:
+        if word.startswith("--"):
+            option, _, word = word.partition("=")
+        if word and ":" in word and option in OPTIONS:
+            for reference in _references(OPTIONS[option], word):
+                if reference.module is not None:
+                    yield reference.module
+
+
+def _references(field: str, text: str) -> Sequence[Reference]:
+    return encoding_parts(text) if field == "data.encodings" else [Reference.parse(text)]
