@@ -71,7 +71,9 @@ def test_arrows_between_the_same_ranks_are_told_apart(molecules):
         return cf.containment(cells, 0, 1) @ cf.containment(cells, 0, 1).T
 
     diagram = TensorDiagram((Arrow(0, 0, "up"), Arrow(0, 0, far), Arrow(1, 2, "incidence")))
-    config = cf.ModelConfig.for_batch(cf.collate(molecules[2:]), width=8, layers=1, heads=2)
+    config = cf.ModelConfig.for_batch(
+        cf.collate(molecules[2:]), cf.ArchitectureConfig(width=8, layers=1, heads=2)
+    )
     found = attention_of(cf.CellularTransformer(config, cf.Pairwise(diagram)), molecules[2])
     assert [one.arrow for one in found] == ["0 -> 0 (up)", "0 -> 0 (far)", "1 -> 2"]
 

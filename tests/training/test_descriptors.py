@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from cellformer.training.build import build_descriptors, build_encodings, settled
+from cellformer.training.one_complex import complex_of_smiles, one_complex
 
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.descriptors import with_values
@@ -20,11 +22,9 @@ from cellformer.model.config import ArchitectureConfig
 from cellformer.training.answers.counts_share import balance
 from cellformer.training.answers.predict import predict
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.build import build_descriptors, build_encodings, settled
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.estimating.estimate import estimate
 from cellformer.training.materials.materials import gather
-from cellformer.training.one_complex import complex_of_smiles, one_complex
 from cellformer.training.sklearn_estimators import CellularRegressor
 from cellformer.training.train import resume, train
 from tiny import SMILES

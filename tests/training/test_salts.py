@@ -5,12 +5,12 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
+from cellformer.training.one_complex import one_complex
 
 from cellformer.cli.main import main
 from cellformer.training.answers.predict import predict
 from cellformer.training.config import DataConfig
 from cellformer.training.materials.rows import find_leaks, open_rows
-from cellformer.training.one_complex import one_complex
 from cellformer.training.sklearn_estimators import CellularRegressor
 from tiny import SMILES
 

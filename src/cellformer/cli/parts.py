@@ -1,6 +1,7 @@
 """Parts of a user's own on the command line: those named there, and the option --import."""
 
-from collections.abc import Iterator, Sequence
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator, Sequence
 
 from cellformer.basics.parts.catalog import Catalog
 from cellformer.basics.parts.reference import Reference
@@ -9,6 +10,7 @@ from cellformer.cli.parsing import Parser
 from cellformer.data.readers.catalog import READERS
 from cellformer.encodings.catalog import ENCODINGS, encoding_parts
 from cellformer.lifting.catalog import LIFTINGS
+from cellformer.model.catalogs import ATTENTIONS, READOUTS
 from cellformer.training.catalogs import LOSSES, METRICS
 
 FIELDS: dict[str, Catalog] = {
@@ -16,10 +18,17 @@ FIELDS: dict[str, Catalog] = {
     "data.encodings": ENCODINGS,
     "data.reader": READERS,
     "data.metric": METRICS,
+    "attention": ATTENTIONS,
+    "model.readout": READOUTS,
     "training.loss": LOSSES,
 }
 """The fields of the configuration that name parts."""
-OPTIONS = {**{f"--{name}": name for name in FIELDS}, "--encodings": "data.encodings"}
+OPTIONS = {
+    **{f"--{name}": name for name in FIELDS},
+    "--attentions": "attention",
+    "--encodings": "data.encodings",
+}
+"""The options that name parts, each with the field that it is about."""
 
 
 def add_import(parser: Parser) -> None:
@@ -35,12 +44,25 @@ def add_import(parser: Parser) -> None:
     )
 
 
+def named_in(catalog: Catalog) -> Callable[[str], str]:
+    """The type of an option that names a part, where no field of the configuration checks it."""
+
+    def name(text: str) -> str:
+        try:
+            catalog.check(text)
+        except ValueError as error:
+            raise ArgumentTypeError(str(error)) from error
+        return text
+
+    return name
+
+
 def describe_parts(parser: Parser) -> None:
     """Lists the parts in the help of each option that names one."""
     for action in parser._actions:
         for option in action.option_strings:
-            if option.removeprefix("--") in FIELDS:
-                names = FIELDS[option.removeprefix("--")].names
+            if option in OPTIONS:
+                names = FIELDS[OPTIONS[option]].names
                 own = "package.module:Name(argument=value) of your own"
                 action.help = f"{action.help} Choices: {', '.join([*names, own])}."
 

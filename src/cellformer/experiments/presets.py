@@ -4,13 +4,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from cellformer.model.config import ArchitectureConfig, AttentionName
+from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 
 
 def _paper(
     *,
-    attention: AttentionName,
+    attention: str,
     encoding: str,
     width: int,
     heads: int,

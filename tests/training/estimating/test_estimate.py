@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cellformer.training.build import build_encodings, build_lifting
 
 from cellformer.attention.operator import use_attention
 from cellformer.complexes.graph import Graph
@@ -9,7 +10,6 @@ from cellformer.data.preparing.prepare import prepare
 from cellformer.data.readers.npz import write_npz
 from cellformer.data.sources import open_source
 from cellformer.experiments.presets import PRESETS
-from cellformer.training.build import build_encodings, build_lifting
 from cellformer.training.config import DataConfig, RunConfig
 from cellformer.training.estimating.estimate import estimate
 from cellformer.training.estimating.words import told

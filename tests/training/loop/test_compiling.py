@@ -17,7 +17,8 @@ from cellformer.training.loop.compiling import compile_layers
 torch.set_num_threads(1)
 made = [examples.path(4), examples.triangle(filled=False), examples.vertex(), examples.path(6)]
 batches = [cf.collate(made[:number]) for number in (4, 2, 3)]
-config = cf.ModelConfig.for_batch(batches[0], width=8, layers=2, heads=2, attention_dropout=0.0)
+small = cf.ArchitectureConfig(width=8, layers=2, heads=2, attention_dropout=0.0)
+config = cf.ModelConfig.for_batch(batches[0], small)
 torch.manual_seed(0)
 model = cf.CellularTransformer(config, cf.attention_plan(sys.argv[1], max_rank=1))
 names = list(model.state_dict())
@@ -56,7 +57,7 @@ from cellformer.complexes import examples
 from cellformer.training.loop.compiling import CompilerMissingError, compile_layers
 
 batch = cf.collate([examples.house()])
-config = cf.ModelConfig.for_batch(batch, width=8, layers=1, heads=2)
+config = cf.ModelConfig.for_batch(batch, cf.ArchitectureConfig(width=8, layers=1, heads=2))
 try:
     compile_layers(cf.CellularTransformer(config, cf.general_sparse()))
 except CompilerMissingError as error:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse import Namespace
 
 from cellformer.cli.parsing import Parser
-from cellformer.model.config import AttentionName
+from cellformer.cli.parts import named_in
+from cellformer.model.catalogs import ATTENTIONS
 from cellformer.training.config import PreparationConfig
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ OPTIONS = {
         {"action": "store_const", "const": True},
     ),
     "attention": Option(
-        ("diagram",), "whose diagram is drawn", "pairwise-sparse", {"type": AttentionName}
+        ("diagram",), "whose diagram is drawn", "pairwise-sparse", {"type": named_in(ATTENTIONS)}
     ),
 }  # fmt: skip
 
@@ -133,7 +134,7 @@ def _chosen(arguments: Namespace) -> dict[str, Any]:
 def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     from cellformer.drawing.diagram import draw_diagram
     from cellformer.drawing.theme import THEMES
-    from cellformer.model.plan import attention_plan
+    from cellformer.model.plans import attention_plan
     from cellformer.training.runs.recipe import Recipe
     from cellformer.training.runs.run_folder import RunFolder
 
