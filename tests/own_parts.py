@@ -2,6 +2,7 @@
 
 TEXT = '''
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def worst(outputs, targets):
 
 
 def read(path, scale=1.0):
-    rows = [line.split() for line in open(path)]
+    rows = [line.split() for line in Path(path).read_text().splitlines()]
     graphs = [cf.Graph.from_smiles(row[0]) for row in rows]
     task = cf.Task("regression", ("atoms",), "mae")
     return cf.in_memory(graphs, [scale * float(row[1]) for row in rows], task, name="own")
