@@ -121,5 +121,5 @@ def test_a_diagram_survives_json_unless_a_neighborhood_has_no_name():
         containment,
         {"low": 0, "high": 2},
     )
-    with pytest.raises(ValueError, match="lambda.* cannot be kept with a run"):
+    with pytest.raises(ValueError, match=r"lambda.* cannot be kept with a run"):
         TensorDiagram((Arrow(0, 2, lambda cells: cells),)).to_dict()

@@ -142,7 +142,7 @@ def no_plan():
     return 3
 
 
-constant = 3
+ready = twice()
 """
 
 
@@ -170,6 +170,7 @@ def test_one_s_own_is_found_by_its_module_once_that_is_named(own):
         ("near(max_rank=1, rank=2)", "cannot be made"),
         ("no_plan", "gives int, which is no plan"),
         ("nothing", "unknown part"),
+        ("ready", "is neither a class nor a function"),
     ):
         with pytest.raises(ValueError, match=reason):
             attention_plan(f"{own}:{text}")

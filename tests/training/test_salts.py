@@ -5,7 +5,6 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
-from cellformer.training.one_complex import one_complex
 
 from cellformer.cli.main import main
 from cellformer.data.preparation import Preparation

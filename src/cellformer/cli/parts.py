@@ -3,6 +3,8 @@
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 
+from jsonargparse import Namespace
+
 from cellformer.basics.parts.catalog import Catalog
 from cellformer.basics.parts.reference import Reference
 from cellformer.basics.parts.trust import allow_parts
@@ -45,7 +47,7 @@ def add_import(parser: Parser) -> None:
 
 
 def named_in(catalog: Catalog) -> Callable[[str], str]:
-    """The type of an option that names a part, where no field of the configuration checks it."""
+    """The type of an option that names parts and is no field of the configuration."""
 
     def name(text: str) -> str:
         try:
@@ -65,6 +67,16 @@ def describe_parts(parser: Parser) -> None:
                 names = FIELDS[OPTIONS[option]].names
                 own = "package.module:Name(argument=value) of your own"
                 action.help = f"{action.help} Choices: {', '.join([*names, own])}."
+
+
+def check_fields(arguments: Namespace) -> None:
+    """Raises ValueError where a field that belongs to no part of the configuration names nothing.
+
+    All others are checked when their part is made.
+    """
+    for field, catalog in FIELDS.items():
+        if "." not in field and isinstance(arguments.get(field), str):
+            catalog.check(arguments[field])
 
 
 def allow_named(arguments: Sequence[str], imported: Sequence[str]) -> None:

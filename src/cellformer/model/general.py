@@ -6,11 +6,11 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from cellformer.attention.arrows import Pattern
 from cellformer.model.diagram import TensorDiagram, paper_diagram
-from cellformer.model.layer import GeneralLayer, LayerOptions
+from cellformer.model.layer import GeneralLayer, LayerOptions, Layers
 from cellformer.model.relation import Relation
 
 
@@ -43,7 +43,7 @@ class General:
 
     def through(
         self,
-        layers: nn.ModuleList,
+        layers: Layers,
         cells: Sequence[Float[Tensor, "_ width"]],
         patterns: Sequence[Pattern | None],
         vertices_only: bool,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 from cellformer.attention.arrows import ArrowAttention, Columns, Pattern, Shape
 from cellformer.attention.operator import attend_arrows
 from cellformer.model.diagram import TensorDiagram
+
+Layers: TypeAlias = nn.ModuleList | Sequence[nn.Module]
 
 
 @dataclass(frozen=True)

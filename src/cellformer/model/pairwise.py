@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from cellformer.attention.arrows import Pattern
 from cellformer.model.diagram import TensorDiagram, paper_diagram
-from cellformer.model.layer import LayerOptions, PairwiseLayer
+from cellformer.model.layer import LayerOptions, Layers, PairwiseLayer
 from cellformer.model.relation import Relation
 
 
@@ -33,7 +33,7 @@ class Pairwise:
 
     def through(
         self,
-        layers: nn.ModuleList,
+        layers: Layers,
         cells: Sequence[Float[Tensor, "_ width"]],
         patterns: Sequence[Pattern | None],
         vertices_only: bool,

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from cellformer.attention.arrows import Pattern
 from cellformer.model.diagram import TensorDiagram
-from cellformer.model.layer import LayerOptions
+from cellformer.model.layer import LayerOptions, Layers
 from cellformer.model.relation import Relation
 
 
@@ -38,7 +38,7 @@ class AttentionPlan(Protocol):
 
     def through(
         self,
-        layers: nn.ModuleList,
+        layers: Layers,
         cells: Sequence[Float[Tensor, "_ width"]],
         patterns: Sequence[Pattern | None],
         vertices_only: bool,

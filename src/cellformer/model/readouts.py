@@ -32,8 +32,6 @@ def readout_of(config: ModelConfig) -> nn.Module:
     settings = {name: getattr(chosen, name) for name in READOUTS.settings}
     found, arguments = READOUTS.find(chosen.readout, **settings)
     what = f"the readout {chosen.readout}"
-    if not callable(found):
-        raise ValueError(f"{what} is neither a class nor a function")
     given = {"width": chosen.width, "outputs": data.outputs, **arguments}
     readout = called(found, given, what, factory=True)
     if not isinstance(readout, nn.Module):

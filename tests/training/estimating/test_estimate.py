@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cellformer.training.build import build_encodings, build_lifting
 
 from cellformer.attention.operator import use_attention
 from cellformer.complexes.graph import Graph

@@ -3,8 +3,14 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+
+import cellformer as cf
+from cellformer.complexes import examples
+from cellformer.training.loop.compiling import compile_layers
+from tiny import with_training
 
 SCRIPT = """
 import sys
@@ -48,6 +54,21 @@ assert list(model.state_dict()) == names
 @pytest.mark.parametrize("attention", ["pairwise-sparse", "general-sparse"])
 def test_one_graph_serves_all_layers_and_batches_and_computes_the_same(attention):
     subprocess.run([sys.executable, "-c", SCRIPT, attention], check=True, timeout=200)
+
+
+@pytest.mark.parametrize("attention", ["pairwise-mixed", "pairwise-dense", "general-dense"])
+def test_dense_attention_is_refused_before_there_is_a_folder(attention, tiny, tmp_path):
+    config = replace(with_training(tiny, compile=True), attention=attention)
+    with pytest.raises(ValueError, match="compile does not work with dense attention"):
+        cf.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_so_is_that_of_a_model():
+    batch = cf.collate([examples.house()])
+    config = cf.ModelConfig.for_batch(batch, cf.ArchitectureConfig(width=8, layers=1, heads=2))
+    with pytest.raises(ValueError, match="sparse everywhere, such as general-sparse"):
+        compile_layers(cf.CellularTransformer(config, cf.general_dense()))
 
 
 def test_without_a_compiler_the_error_says_what_is_missing():

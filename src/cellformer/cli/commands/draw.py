@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse import Namespace
 
 from cellformer.cli.parsing import Parser
-from cellformer.cli.parts import named_in
-from cellformer.model.catalogs import ATTENTIONS
 from cellformer.training.config import PreparationConfig
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ OPTIONS = {
         {"action": "store_const", "const": True},
     ),
     "attention": Option(
-        ("diagram",), "whose diagram is drawn", "pairwise-sparse", {"type": named_in(ATTENTIONS)}
+        ("diagram",), "whose diagram is drawn", "pairwise-sparse", {"type": str}
     ),
 }  # fmt: skip
 

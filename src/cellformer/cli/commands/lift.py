@@ -9,10 +9,8 @@ import numpy as np
 from jsonargparse import Namespace
 
 from cellformer.cli.parsing import Parser, add_preparation, data_in
-from cellformer.cli.parts import named_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS
-from cellformer.model.catalogs import ATTENTIONS
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 
 
@@ -37,7 +35,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument(
         "--attention",
-        type=named_in(ATTENTIONS),
+        type=str,
         default=None,
         help="the attention of the model that --estimate speaks of (default: the preset's)",
     )
