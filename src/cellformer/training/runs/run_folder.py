@@ -12,8 +12,8 @@ from typing import Any
 from safetensors.torch import load_file, save
 from torch import nn
 
-from cellformer.data.dataset import PARTS
 from cellformer.basics.files import replace_atomically
+from cellformer.data.dataset import PARTS
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.training.config import RunConfig
 
