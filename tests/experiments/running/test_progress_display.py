@@ -1,7 +1,7 @@
 import logging
 
 from cellformer.experiments.running import progress_display as boards
-from cellformer.experiments.running.progress_display import Standing, standing
+from cellformer.experiments.running.progress_display import Standing, progress_display, standing
 
 
 def test_a_log_says_where_trainings_are_and_how_far(tmp_path, caplog, monkeypatch):
