@@ -6,7 +6,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from jsonargparse import Namespace
 
 from cellformer.cli.parsing import Parser, add_preparation, data_in
@@ -59,6 +58,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _show(arguments: Namespace) -> int:
+    import numpy as np
+
     from cellformer.training.materials.preparation import open_with
 
     for name in ("attention", "batch_size"):
