@@ -1,3 +1,4 @@
+import ast
 import inspect
 import json
 import shutil
@@ -42,6 +43,17 @@ def test_the_readme_tells_scores_of_the_results():
     esol = json.loads((ROOT / "results/small-tables/scores.json").read_text())["sets"]["esol"]
     assert f"**{esol['ours_mean']:.3f}** all defaults | same split: random forest" in text
     assert f"random forest {esol['forest_mean']:.3f} |" in text
+
+
+def test_no_class_or_alias_is_named_twice():
+    places = {}
+    for file in (ROOT / "src").rglob("*.py"):
+        for statement in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(statement, ast.ClassDef):
+                places.setdefault(statement.name, []).append(file.name)
+            elif isinstance(statement, ast.AnnAssign) and "TypeAlias" in ast.dump(statement):
+                places.setdefault(statement.target.id, []).append(file.name)
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
 def test_every_function_takes_paths_as_text_too():

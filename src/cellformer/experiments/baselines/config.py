@@ -2,14 +2,9 @@
 
 # Importing this is cheap: the command line reads these fields for its help.
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from cellformer.training.config import DataConfig, OptimizerConfig, TrainingConfig
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    from cellformer.experiments.baselines.inputs import GraphData
 
 
 @dataclass(frozen=True)
@@ -27,12 +22,6 @@ class GIN:
     """Number of layers."""
     dropout: float = 0.5
     """Dropout in the network that reads a graph out."""
-
-    def __call__(self, data: "GraphData") -> "nn.Module":
-        """The network for these data, with fresh weights."""
-        from cellformer.experiments.baselines.gin import GINNetwork
-
-        return GINNetwork(self, data)
 
 
 @dataclass(frozen=True)
@@ -55,12 +44,6 @@ class GPS:
     attention_dropout: float = 0.5
     """Dropout of attention weights."""
 
-    def __call__(self, data: "GraphData") -> "nn.Module":
-        """The network for these data, with fresh weights."""
-        from cellformer.experiments.baselines.gps import GPSNetwork
-
-        return GPSNetwork(self, data)
-
 
 @dataclass(frozen=True)
 class MinCutPool:
@@ -73,12 +56,6 @@ class MinCutPool:
 
     width: int = 32
     """Columns of every vertex's hidden state."""
-
-    def __call__(self, data: "GraphData") -> "nn.Module":
-        """The network for these data, with fresh weights."""
-        from cellformer.experiments.baselines.mincut_pool import MinCutPoolNetwork
-
-        return MinCutPoolNetwork(self, data)
 
 
 Baseline: TypeAlias = GIN | GPS | MinCutPool

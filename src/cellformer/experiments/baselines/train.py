@@ -13,6 +13,7 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.experiments.baselines.config import BaselineConfig
 from cellformer.experiments.baselines.inputs import GraphData
 from cellformer.experiments.baselines.module import BaselineModule
+from cellformer.experiments.baselines.networks import network_of
 from cellformer.model.config import DataShape
 from cellformer.model.feature_scaling import standardize_features
 from cellformer.training.answers.summary import Answer, outputs_of_weights, summary_of
@@ -50,7 +51,7 @@ def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
 def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> dict[str, Any]:
     materials = gather(dataclasses.replace(config.data, molecule_descriptors="none"))
     torch.manual_seed(config.training.seed)
-    model = config.model(_describe(materials))
+    model = network_of(config.model, _describe(materials))
     standardize_features(model, materials.complexes, materials.split["train"])
     module = BaselineModule(
         model,
