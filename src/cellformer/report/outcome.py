@@ -66,7 +66,7 @@ def outcome_of(run: TrainedRun) -> RunOutcome:
 
     Raises what `gather` raises where the data are no longer there.
     """
-    materials = gather(run.config.data, run.preparation)
+    materials = gather(run.config.data, preparation=run.preparation)
     complexes, rank = materials.complexes, materials.task.rank
     failed = [row for row, _ in materials.failures]
     rows = np.setdiff1d(np.arange(len(materials.graphs)), failed)

@@ -145,12 +145,12 @@ def _finish(
     summary = _summary(summaries)
     ensemble = Ensemble.open(folder.path, "best" if _all_have_best(folder) else "last")
     if len({its.data for its in members.values()}) == 1:
-        materials = gather(config.data, ensemble.runs[0].preparation, data)
+        materials = gather(config.data, data, ensemble.runs[0].preparation)
         summary["pooled"] = _score_pooled(ensemble, materials)
     elif ensemble.task.kind == "regression":
         parts = []
         for run in ensemble.runs:
-            materials = gather(run.config.data, run.preparation, data)
+            materials = gather(run.config.data, data, run.preparation)
             outputs = run.outputs(materials.complexes, materials.split["test"])
             parts.append(residuals_of(run.recipe.task, materials, "test", outputs))
         Residuals.joined(parts).write(folder.residuals)

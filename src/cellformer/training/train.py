@@ -68,7 +68,7 @@ def train(
     made.to_dict()  # raises where it could not be found again
     with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.claim)
-        materials = world.together(lambda: gather(config.data, made, data))
+        materials = world.together(lambda: gather(config.data, data, made))
         recipe = Recipe.for_materials(config, materials, plan)
 
         def write() -> None:
@@ -101,7 +101,7 @@ def resume(
     with session(config.training, folder.path) as (world, requests):
         world.from_first(lambda: None)  # as `train` asks who may have the folder
         preparation = preparation_in(folder, config)
-        materials = world.together(lambda: gather(config.data, preparation))
+        materials = world.together(lambda: gather(config.data, preparation=preparation))
         recipe = world.from_first(lambda: Recipe.read(folder))
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
 

@@ -36,7 +36,7 @@ class Materials:
 
 
 def gather(
-    config: DataConfig, preparation: Preparation | None = None, source: GraphSet | None = None
+    config: DataConfig, source: GraphSet | None = None, preparation: Preparation | None = None
 ) -> Materials:
     """Opens the source, prepares its complexes (from the cache where they are) and splits them.
 
