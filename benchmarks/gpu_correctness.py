@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend
 
 from benchmarks.gpu_common import Part
-from cellformer.attention.arrows import ArrowAttention, Columns, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.cpu.operator import operands
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
@@ -102,7 +102,7 @@ def dropout(part: Part) -> dict[str, Any]:
     inputs = inputs_of(cells, cells, (width, width), heads)
     seed = torch.tensor([2**62 + 12345])
     arrow = ArrowAttention(
-        *(Columns(0, 0), Columns(1, 0), Columns(2, 0), Columns(0, 0)),
+        *(ColumnBlock(0, 0), ColumnBlock(1, 0), ColumnBlock(2, 0), ColumnBlock(0, 0)),
         *(width, width, heads, neighborhood),
     )
 

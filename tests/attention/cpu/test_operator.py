@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from cellformer.attention.arrows import ArrowAttention, Columns, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.cpu.operator import operands
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.operator import attend, attend_arrows, use_attention
@@ -197,16 +197,31 @@ def layer(random_neighborhood):
     bias = bias_for(vertex_to_edge, 4, torch.float32)
     arrows = [
         ArrowAttention(
-            Columns(0, 0), Columns(0, 8), Columns(0, 16), Columns(0, 0), 2, 2, 4, dense, theta
+            ColumnBlock(0, 0),
+            ColumnBlock(0, 8),
+            ColumnBlock(0, 16),
+            ColumnBlock(0, 0),
+            2,
+            2,
+            4,
+            dense,
+            theta,
         ),
         ArrowAttention(
-            Columns(0, 24), Columns(1, 0), Columns(1, 8), Columns(0, 12), 2, 3, 4, edge_to_vertex
+            ColumnBlock(0, 24),
+            ColumnBlock(1, 0),
+            ColumnBlock(1, 8),
+            ColumnBlock(0, 12),
+            2,
+            3,
+            4,
+            edge_to_vertex,
         ),
         ArrowAttention(
-            Columns(1, 20),
-            Columns(0, 32),
-            Columns(0, 40),
-            Columns(1, 0),
+            ColumnBlock(1, 20),
+            ColumnBlock(0, 32),
+            ColumnBlock(0, 40),
+            ColumnBlock(1, 0),
             2,
             1,
             4,

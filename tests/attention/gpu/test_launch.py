@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.attention import operator as door
-from cellformer.attention.arrows import ArrowAttention, Columns, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
 from cellformer.attention.dense.sdpa import dense_sdpa_attention
@@ -250,8 +250,8 @@ def test_arrows_one_by_one_equal_the_reference(random_neighborhood):
     theta = torch.tensor([0.7], dtype=torch.float64, requires_grad=True)
     arrows = [
         ArrowAttention(
-            *(Columns(0, start + 4 * place) for place in range(3)),
-            Columns(0, column),
+            *(ColumnBlock(0, start + 4 * place) for place in range(3)),
+            ColumnBlock(0, column),
             2,
             2,
             2,
