@@ -8,6 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.cpu.operator import operands
+from cellformer.attention.cpu.packing import Learned
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.operator import attend, attend_arrows, use_attention
 from cellformer.attention.sparse_reference import sparse_attention
@@ -250,12 +251,15 @@ def test_several_arrows_between_columns_equal_the_reference(layer):
 @pytest.mark.parametrize("index", [torch.int32, torch.int64])
 def test_the_operator_passes_the_checks_of_torch(layer, index):
     matrices, arrows, outputs, _ = layer
-    arguments = operands(matrices, arrows, outputs, torch.tensor([7]), 0.5, 0.2)
-    leaves = [[t.detach().requires_grad_() for t in part] for part in arguments[:3]]
-    indices = [t.to(index) if t.dtype == torch.int64 else t for t in arguments[3]]
-    torch.library.opcheck(
-        torch.ops.cellformer.attention.default, (*leaves, indices, *arguments[4:])
-    )
+    given = operands(matrices, arrows, outputs, torch.tensor([7]), 0.5, 0.2)
+    leaves = {
+        name: [tensor.detach().requires_grad_() for tensor in group]
+        for name, group in given._asdict().items()
+        if name in Learned._fields
+    }
+    indices = [t.to(index) if t.dtype == torch.int64 else t for t in given.indices]
+    given = given._replace(indices=indices, **leaves)
+    torch.library.opcheck(torch.ops.cellformer.attention.default, tuple(given))
 
 
 class Watch(TorchDispatchMode):
