@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from cellformer.training.runs.summary import Summary
+
 FOLDER = Path(__file__).parents[2] / "results"
 
 
@@ -12,22 +14,21 @@ def runs() -> str:
     for file in sorted(FOLDER.rglob("summary.json")):
         if not file.with_name("config.json").exists():
             continue
-        summary = json.loads(file.read_text(encoding="utf-8"))
-        if "members" in summary:
-            continue  # its members stand in folders of their own
+        summary = Summary.read(file.parent)
         config = json.loads(file.with_name("config.json").read_text(encoding="utf-8"))
-        metric = summary["metric"]
-        score = summary["scores"].get("best", summary["scores"]["last"]).get("test", {}).get(metric)
-        constant = summary["baseline"].get("test", {}).get(metric)
+        test, constant = (
+            part.get("test", {}).get(summary.metric)
+            for part in (summary.reported, summary.baseline)
+        )
         told = [
-            summary["data"]["name"],
+            summary.data.name,
             f"`{config['attention']}`" if "attention" in config else f"{config['baseline']} (PyG)",
             f"`{config['data']['encodings']}`",
             f"`{config['data']['lifting']}`",
-            f"{summary['epochs']}",
-            f"{summary['parameters']:,}",
-            metric,
-            _number(score),
+            f"{summary.epochs}",
+            f"{summary.parameters:,}",
+            summary.metric,
+            _number(test),
             _number(constant),
             f"`{file.parent.relative_to(FOLDER)}`",
         ]
