@@ -1,5 +1,6 @@
 from .attention.dense.memory import DenseMemoryError
 from .attention.operator import attend
+from .basics.parts.trust import PartRefusedError, allow_parts
 from .complexes.batches.batch import CellBatch, collate
 from .complexes.batches.device_store import ResidentComplexes
 from .complexes.cell_complex import CellComplex
@@ -37,6 +38,7 @@ from .data.interop.pyg_transform import AddCells
 from .data.interop.toponetx_complex import from_toponetx, to_toponetx
 from .data.interop.toponetx_sets import from_toponetx_list
 from .data.loading.loader import batches
+from .data.preparation import Preparation
 from .data.preparing.prepare import Prepared, prepare
 from .data.readers.mesh_file import read_mesh
 from .data.readers.npz import read_npz, write_npz
@@ -153,7 +155,9 @@ __all__ = [
     "Outcome",
     "OwnCells",
     "Pairwise",
+    "PartRefusedError",
     "PointNeighbors",
+    "Preparation",
     "Prepared",
     "RWBSPe",
     "RWPe",
@@ -174,6 +178,7 @@ __all__ = [
     "TrainingConfig",
     "TrainingInterrupted",
     "Zeros",
+    "allow_parts",
     "attach_cycles",
     "attend",
     "attention_of",

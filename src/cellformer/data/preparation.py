@@ -154,20 +154,27 @@ class Preparation:
         they have. Without ``smiles_column`` that of the preparation is taken where the table has
         it.
         """
-        if isinstance(source, str | PathLike) and is_table(source):
-            source = self.read_table(source)
-        elif isinstance(source, pd.DataFrame | ArrowFrame):
-            source = Table.of_frame(source)
-        if not isinstance(source, Table):
+        table = self.table_of(source)
+        if table is None:
             lenient = replace(self, smiles_column=smiles_column, separator=None, charset=None)
-            return lenient.open(source, task=task)
-        own = self.smiles_column if self.smiles_column in source.header else None
-        asked = replace(self, smiles_column=smiles_column or own, reader=None)
-        return asked.open(source, task=task if labeled else None)
+            known = isinstance(source, str | PathLike) and Path(source).exists()
+            return replace(lenient, reader=self.reader if known else None).open(source, task=task)
+        own = self.smiles_column if self.smiles_column in table.header else None
+        asked = replace(self, smiles_column=smiles_column or own)
+        return asked.open(table, task=task if labeled else None)
 
-    def read_table(self, source: str | PathLike[str]) -> Table:
-        """A table that is written like the one learned from."""
-        return read_table(source, self.separator, self.charset)
+    def table_of(self, source: Source) -> Table | None:
+        """A table, or a data frame as one; a file is written like the one learned from.
+
+        None for any other source, and for the file of a reader of your own.
+        """
+        if isinstance(source, Table):
+            return source
+        if isinstance(source, pd.DataFrame | ArrowFrame):
+            return Table.of_frame(source)
+        if isinstance(source, str | PathLike) and is_table(source) and self.reader is None:
+            return read_table(source, self.separator, self.charset)
+        return None
 
     def one(self, source: Source, row: int = 0, encoded: bool = True) -> CellComplex:
         """The complex of a row; raises ValueError, saying why, if it has none.

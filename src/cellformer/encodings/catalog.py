@@ -26,7 +26,13 @@ _LAST = re.compile(r"(.*):([^():]*)")
 
 def encoding_parts(text: str) -> Sequence[Reference]:
     """What a text names, sizes among the arguments; raises ValueError. Nothing is imported."""
-    return [_part(part.strip(), text) for part in _SEPARATOR.split(text)]
+    parts = [part.strip() for part in _SEPARATOR.split(text)]
+    if not all(parts):
+        raise ValueError(
+            f"{text!r} has an empty place; the encodings are {', '.join(ENCODINGS.names)}, "
+            "joined by '+'"
+        )
+    return [_part(part, text) for part in parts]
 
 
 def _part(part: str, text: str) -> Reference:

@@ -9,7 +9,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from jsonargparse import ArgumentError, ArgumentParser
 
@@ -304,8 +304,8 @@ class RunConfig:
         """Reads the fields as config.json holds them; ``where`` that was found stands in errors."""
         check_keys(RunConfig, values, where)
         assert isinstance(values, dict)
-        if isinstance(values.get("data"), dict):  # runs of before have none
-            values = values | {"data": {"molecule_descriptors": "none"} | values["data"]}
+        if isinstance(values.get("data"), dict) and "reader" not in values["data"]:
+            values = values | {"data": _of_before(values["data"])}
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument("--run", type=RunConfig)
         try:
@@ -314,6 +314,14 @@ class RunConfig:
             raise ValueError(f"{where}: {error}") from error
         assert isinstance(run, RunConfig)
         return run
+
+
+def _of_before(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields of data as earlier versions wrote them, which told defaults that are now unset."""
+    defaults = {"max_dim": 2, "neighbors": 6, "encoding_size": ENCODING_SIZE, "split_seed": 0,
+                "fractions": list(FRACTIONS)}  # fmt: skip
+    unset = {name: None for name, value in defaults.items() if data.get(name) == value}
+    return {"molecule_descriptors": "none"} | data | unset
 
 
 def check_keys(config: type, values: object, where: str, prefix: str = "") -> None:

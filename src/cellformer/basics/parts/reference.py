@@ -65,6 +65,7 @@ def _arguments(inside: str, text: str) -> dict[str, Any]:
         not isinstance(call, ast.Call)
         or call.args
         or any(each.arg is None for each in call.keywords)
+        or len({each.arg for each in call.keywords}) < len(call.keywords)
     ):
         raise ValueError(
             f"the arguments in {text!r} cannot be read; write them as name=value, with commas "

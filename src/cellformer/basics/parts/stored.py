@@ -63,7 +63,7 @@ def from_json(value: Any) -> Any:
         raise ValueError(f"{reference.name!r} is no module:Name of a part")
     what = f"the part {reference.name}"
     arguments = {name: from_json(item) for name, item in value["arguments"].items()}
-    if not reference.module.startswith(f"{PACKAGE}."):
+    if reference.module.partition(".")[0] != PACKAGE:
         return called(resolve(reference.module, reference.attribute, "the part"), arguments, what)
     return called(_own(reference.module, reference.attribute), arguments, what)
 

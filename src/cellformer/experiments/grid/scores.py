@@ -105,7 +105,7 @@ class DatasetScores:
     @property
     def higher(self) -> bool:
         """Whether a larger score is a better one."""
-        return bool(self.metric) and higher_is_better(self.metric)
+        return not self.metric or higher_is_better(self.metric)
 
     @property
     def test_rows(self) -> int:

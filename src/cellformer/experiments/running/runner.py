@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from cellformer.experiments.running.jobs import Job
-from cellformer.experiments.running.lock import claimed
+from cellformer.experiments.running.lock import locked
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.runs.summary import Summary
 
@@ -66,7 +66,7 @@ class Sequential:
 
     def _run(self, job: Job, report: Report, wait: bool) -> bool:
         """Whether it could be done."""
-        with claimed(job.folder, wait) as mine:
+        with locked(job.folder, wait) as mine:
             if mine:
                 report(job, self._outcome(job))
         return mine

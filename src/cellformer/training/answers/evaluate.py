@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float32
 
 from cellformer.data.dataset import Task
-from cellformer.training.answers.answer import Source, open_input, residuals_for
+from cellformer.data.preparation import Source
+from cellformer.training.answers.answer import open_input, residuals_for
 from cellformer.training.answers.calibration import reliability
 from cellformer.training.answers.conformal import coverage
 from cellformer.training.answers.ensemble import Ensemble, pooled
