@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from cellformer.training.runs.summary import Summary
 
@@ -22,7 +23,7 @@ def runs() -> str:
         )
         told = [
             summary.data.name,
-            f"`{config['attention']}`" if "attention" in config else f"{config['baseline']} (PyG)",
+            _network(config),
             f"`{config['data']['encodings']}`",
             f"`{config['data']['lifting']}`",
             f"{summary.epochs}",
@@ -40,6 +41,13 @@ def runs() -> str:
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     lines += ["| " + " | ".join(told) + " |" for *_, told in sorted(found)]
     return "\n".join(lines)
+
+
+def _network(config: dict[str, Any]) -> str:
+    if "attention" in config:
+        return f"`{config['attention']}`"
+    note = ", not the published network" if config["baseline"] == "MinCutPool" else ""
+    return f"{config['baseline']} (PyG{note})"
 
 
 def _number(value: float | None) -> str:

@@ -33,14 +33,14 @@ def test_the_time_of_earlier_sessions_counts(tiny, tmp_path, monkeypatch):
     train(tiny, tmp_path / "run", stop_after=3)
     (tmp_path / "run" / "summary.json").unlink()
     resumed = resume(tmp_path / "run")
-    assert 3 < resumed["epochs"] <= 5
+    assert 3 < resumed.epochs <= 5
 
 
 def test_a_budget_that_is_not_used_up_changes_nothing(tiny, tmp_path):
     tiny = with_training(tiny, epochs=2)
     free = train(tiny, tmp_path / "free")
     limited = train(with_training(tiny, max_minutes=60.0), tmp_path / "limited")
-    assert limited["scores"] == free["scores"]
+    assert limited.scores == free.scores
 
 
 def test_a_budget_is_positive(tiny):
