@@ -50,8 +50,10 @@ class MinCutPool:
     """Convolution, pooling to half the vertices, and so again; a network on the mean of the rest.
 
     Source: Bianchi, Grattarola, Alippi, "Spectral Clustering with Graph Neural Networks for Graph
-    Pooling" (2020), built of the parts of PyTorch Geometric as in its own example. Features of
-    edges are not read. The losses of its two poolings are added to that of the task.
+    Pooling" (2020), built of the parts of PyTorch Geometric as in its own example. *Deviation*: the
+    networks behind published scores have Chebyshev convolutions and skip connections, which are
+    not here. Features of edges are not read. The losses of its two poolings are added to that of
+    the task.
     """
 
     width: int = 32
