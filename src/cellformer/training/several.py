@@ -28,7 +28,7 @@ from cellformer.training.processes.session import session
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.summary import (
     EnsembleSummary,
-    Score,
+    ScoreValue,
     Scores,
     Summary,
     undefined_as_none,
@@ -150,7 +150,7 @@ def _finish(
 ) -> EnsembleSummary:
     """Scores the members together and writes their common summary and predictions."""
     ensemble = Ensemble.open(folder.path, "best" if _all_have_best(folder) else "last")
-    pooled_scores: dict[str, dict[str, Score]] = {}
+    pooled_scores: dict[str, dict[str, ScoreValue]] = {}
     if len({its.data for its in members.values()}) == 1:
         materials = gather(config.data, data, ensemble.runs[0].preparation)
         pooled_scores = _score_pooled(ensemble, materials)
@@ -185,8 +185,8 @@ def _side_by_side(summaries: Mapping[str, Summary], pooled_scores: Scores) -> En
     scores = {name: its.reported for name, its in summaries.items()}
     first = next(iter(summaries.values()))
 
-    def over_members(statistic: Callable[[Sequence[float]], Score]) -> Scores:
-        def of(part: str, metric: str) -> Score:
+    def over_members(statistic: Callable[[Sequence[float]], ScoreValue]) -> Scores:
+        def of(part: str, metric: str) -> ScoreValue:
             found = (its[part][metric] for its in scores.values())
             return statistic([score for score in found if score is not None])
 
@@ -204,16 +204,16 @@ def _side_by_side(summaries: Mapping[str, Summary], pooled_scores: Scores) -> En
     )
 
 
-def _mean(values: Sequence[float]) -> Score:
+def _mean(values: Sequence[float]) -> ScoreValue:
     return statistics.fmean(values) if values else None
 
 
-def _deviation(values: Sequence[float]) -> Score:
+def _deviation(values: Sequence[float]) -> ScoreValue:
     """The sample standard deviation."""
     return statistics.stdev(values) if len(values) > 1 else None
 
 
-def _score_pooled(ensemble: Ensemble, materials: Materials) -> dict[str, dict[str, Score]]:
+def _score_pooled(ensemble: Ensemble, materials: Materials) -> dict[str, dict[str, ScoreValue]]:
     """Scores the pooled answers, and keeps them and their errors on the validation part."""
     task, complexes = ensemble.task, materials.complexes
     outputs = {

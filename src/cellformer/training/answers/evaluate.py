@@ -1,4 +1,4 @@
-"""Score a trained model."""
+"""ScoreValue a trained model."""
 
 import os
 from pathlib import Path

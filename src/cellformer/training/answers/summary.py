@@ -25,7 +25,7 @@ from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.summary import (
     Classes,
     LearnedData,
-    Score,
+    ScoreValue,
     Summary,
     defined,
     undefined_as_none,
@@ -109,7 +109,7 @@ def _summary(
     assert complexes.targets is not None
     known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
 
-    def scored(rows: Outputs, part: str) -> dict[str, Score]:
+    def scored(rows: Outputs, part: str) -> dict[str, ScoreValue]:
         return undefined_as_none(score_outputs(task, rows, known[part]))
 
     def same_for_all(part: str) -> Outputs:
@@ -230,6 +230,6 @@ def describe(summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def shown(score: Score) -> str:
+def shown(score: ScoreValue) -> str:
     """A score in a line of text; there is none where, say, a part has only one class."""
     return "undefined" if score is None or math.isnan(score) else f"{score:.4f}"

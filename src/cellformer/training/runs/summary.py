@@ -17,9 +17,9 @@ from cellformer.training.runs.run_folder import RunFolder, write_json
 VERSION = 2
 """That of the files that are written; those of version 1 have no number."""
 
-Score: TypeAlias = float | None
+ScoreValue: TypeAlias = float | None
 """None where it is undefined, such as an area under the ROC curve of one class."""
-Scores: TypeAlias = Mapping[str, Mapping[str, Score]]
+Scores: TypeAlias = Mapping[str, Mapping[str, ScoreValue]]
 """By part of the data (train, val, test) and metric."""
 Classes: TypeAlias = Mapping[str, Mapping[str, Mapping[str, int]]]
 """By part of the data, target and label: how many values there are."""
@@ -49,7 +49,7 @@ class Summary:
     """How many there were."""
     scores: Mapping[str, Scores]
     """Of the "best" and of the "last" weights on the validation and test parts."""
-    standard_errors: Mapping[str, Mapping[str, Score]]
+    standard_errors: Mapping[str, Mapping[str, ScoreValue]]
     """Of the metric, because the rows of a part are few; by weights and part."""
     baseline: Scores
     """Of the best answer that is the same for all rows."""
@@ -170,12 +170,12 @@ class EnsembleSummary:
         write_json(RunFolder(Path(path)).summary, asdict(self))
 
 
-def defined(score: Score) -> float:
+def defined(score: ScoreValue) -> float:
     """A score to compute with: NaN where it is undefined."""
     return math.nan if score is None else score
 
 
-def undefined_as_none(values: Mapping[str, float]) -> dict[str, Score]:
+def undefined_as_none(values: Mapping[str, float]) -> dict[str, ScoreValue]:
     """Scores to keep: None where one is NaN."""
     return {name: None if math.isnan(value) else value for name, value in values.items()}
 
