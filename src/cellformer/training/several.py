@@ -28,8 +28,8 @@ from cellformer.training.processes.session import session
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.summary import (
     EnsembleSummary,
-    ScoreValue,
     Scores,
+    ScoreValue,
     Summary,
     undefined_as_none,
 )

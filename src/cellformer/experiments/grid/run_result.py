@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cellformer.experiments.grid.grid import Experiment
 from cellformer.training.config import RunConfig
-from cellformer.training.runs.summary import Classes, Score, Summary, defined
+from cellformer.training.runs.summary import Classes, ScoreValue, Summary, defined
 
 
 @dataclass(frozen=True)
@@ -14,13 +14,13 @@ class Finished:
 
     metric: str
     """What chose the best epoch."""
-    test: Score
+    test: ScoreValue
     """The test score of the best epoch; None where it is undefined."""
-    validation: Score
+    validation: ScoreValue
     """The validation score of the best epoch."""
-    test_last: Score
+    test_last: ScoreValue
     """The test score of the last epoch."""
-    test_standard_error: Score
+    test_standard_error: ScoreValue
     """Of the test score, because the test rows are few; None where it is not known."""
     test_complexes: int
     """Complexes in the test part."""
@@ -59,7 +59,7 @@ class Finished:
     def of(cls, summary: Summary) -> "Finished":
         """What a run's summary says."""
 
-        def score(part: str, weights: str = "best") -> Score:
+        def score(part: str, weights: str = "best") -> ScoreValue:
             return summary.scores.get(weights, {}).get(part, {}).get(summary.metric)
 
         first, last = summary.sessions[0], summary.session
@@ -102,7 +102,7 @@ class RunResult:
     """Why it failed, where it did."""
     training_seconds: float | None
     """Of all epochs so far, also of earlier sessions; None where there is none."""
-    curve: tuple[Score, ...]
+    curve: tuple[ScoreValue, ...]
     """The validation score of every epoch, of a finished run."""
 
     @property
