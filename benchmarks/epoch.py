@@ -152,7 +152,7 @@ def collated(
         batch = next(loader)
         for rank in model.embedding.ranks_from_vertices(batch):
             model.embedding.corners(batch, rank)
-        for pattern in patterns(batch, model.plan, binary=False):
+        for pattern in patterns(batch, model.plan.relations(batch.dim), binary=False):
             if isinstance(pattern, Neighborhood):
                 _ = pattern.components, pattern.transposed  # the kernels read them
 

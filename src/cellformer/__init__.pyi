@@ -104,6 +104,7 @@ from .training.answers.predict import predict
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.estimating.estimate import Estimate, estimate
 from .training.loop.preemption import TrainingInterrupted
+from .training.runs.summary import EnsembleSummary, Summary
 from .training.several import cross_validate, train_ensemble
 from .training.sklearn_estimators import CellularClassifier, CellularRegressor
 from .training.train import resume, train
@@ -136,6 +137,7 @@ __all__ = [
     "DisjointUnion",
     "EncodedRanks",
     "Encoding",
+    "EnsembleSummary",
     "Estimate",
     "Features",
     "General",
@@ -169,6 +171,7 @@ __all__ = [
     "Sequential",
     "Skeleton",
     "Slepians",
+    "Summary",
     "Table",
     "Task",
     "TensorDiagram",

@@ -325,7 +325,7 @@ def test_an_ensemble_and_a_cross_validation_from_the_command_line(csv_file, tmp_
 def test_several_values_are_given_with_commas(given, read):
     assert with_brackets(["train", *given]) == ["train", *read]
     if "[" in "".join(read):
-        build_parser(()).parse_args(["train", *read])
+        build_parser(["train"]).parse_args(["train", *read])
 
 
 def test_class_weights_and_weights_that_do_not_fit(csv_file, tmp_path, capsys):

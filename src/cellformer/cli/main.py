@@ -50,7 +50,12 @@ COMMANDS = {
 
 
 def build_parser(arguments: Sequence[str]) -> Parser:
-    """The parser of all commands; some defaults depend on a preset named in ``arguments``."""
+    """The parser of all commands.
+
+    Only that which ``arguments`` name has its options, which take time to make; some of its
+    defaults depend on a preset named there.
+    """
+    named = next((word for word in arguments if word in COMMANDS), None)
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
     parser = Parser(
         prog="cellformer",
@@ -61,9 +66,10 @@ def build_parser(arguments: Sequence[str]) -> Parser:
     for name, module in COMMANDS.items():
         assert module.__doc__
         command = Parser(description=module.__doc__)
-        module.add_arguments(command, arguments)
-        add_import(command)
-        describe_parts(command)
+        if name == named:
+            module.add_arguments(command, arguments)
+            add_import(command)
+            describe_parts(command)
         commands.add_subcommand(name, command, help=module.__doc__.splitlines()[0])
         vocabulary += [option for action in command._actions for option in action.option_strings]
     Parser.vocabulary = tuple(vocabulary)

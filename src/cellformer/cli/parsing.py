@@ -97,10 +97,16 @@ def add_config_and_target(parser: Parser) -> None:
     )
 
 
-def add_preparation(parser: Parser, defaults: PreparationConfig) -> None:
+OF_FEATURES = frozenset(("features", "molecule_descriptors", "descriptors", "ring_features"))
+"""Fields of a preparation that change features and descriptors, and neither cells nor encodings."""
+
+
+def add_preparation(
+    parser: Parser, defaults: PreparationConfig, skip: frozenset[str] = frozenset()
+) -> None:
     """The options of a command that makes complexes and trains on none."""
-    parser.add_class_arguments(PreparationConfig, "data")
-    names = (field.name for field in fields(PreparationConfig))
+    parser.add_class_arguments(PreparationConfig, "data", skip=set(skip))
+    names = (field.name for field in fields(PreparationConfig) if field.name not in skip)
     parser.set_defaults({f"data.{name}": getattr(defaults, name) for name in names})
 
 

@@ -13,6 +13,7 @@ from scipy.special import expit, softmax
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.drawing.molecule import atom_symbols, molecule_positions
+from cellformer.encodings.catalog import ENCODINGS
 from cellformer.explaining.evaluation import evaluating
 from cellformer.molecules.fragments import largest_fragment
 from cellformer.molecules.smiles import parse_smiles
@@ -75,7 +76,8 @@ class Explorer:
         return {
             "name": self.run.folder.path.resolve().name,
             "outputs": words if task.kind == "multiclass" else list(task.targets),
-            "encodings": self.run.config.data.encodings,
+            "encodings": " + ".join(type(e).__name__ for e in self.run.preparation.encodings),
+            "listed": list(ENCODINGS.names),
             "layers": model.layers,
             "heads": model.heads,
             "examples": self._examples(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import OF_FEATURES, Parser, add_preparation
 from cellformer.training.config import PreparationConfig
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         parser.add_argument(f"--{name}", default=None, help=told, **option.settings)
     parser.add_argument("--theme", choices=("light", "dark"), default="light", help="of the page")
     parser.add_argument("--title", type=str, default="", help="above the picture")
-    parser.add_class_arguments(PreparationConfig, "data")
+    add_preparation(parser, PreparationConfig(), skip=OF_FEATURES)
 
 
 def run(arguments: Namespace) -> int:

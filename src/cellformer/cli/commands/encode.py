@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_output
+from cellformer.cli.parsing import OF_FEATURES, Parser, add_output, add_preparation
 from cellformer.training.config import PreparationConfig
 
 
@@ -16,7 +16,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     add_output(parser, "the CSV file to write")
     parser.add_argument("--index", type=int, default=0, help="the row to encode")
-    parser.add_class_arguments(PreparationConfig, "data")
+    add_preparation(parser, PreparationConfig(), skip=OF_FEATURES)
 
 
 def run(arguments: Namespace) -> int:

@@ -4,14 +4,17 @@ import time
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 from jsonargparse import Namespace
 
 from cellformer.cli.parsing import Parser, add_preparation, data_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from cellformer.complexes.features import Features
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -54,28 +57,40 @@ def run(arguments: Namespace) -> int:
 
 
 def _show(arguments: Namespace) -> int:
+    import numpy as np
+
     from cellformer.training.materials.preparation import open_with
 
     for name in ("attention", "batch_size"):
         if arguments[name] is not None:
             raise ValueError(f"--{name} is of use with --estimate only")
+    preset = PRESETS[arguments.preset].data
+    for name in ("encodings", "encoding_size"):
+        if getattr(arguments.data, name) != getattr(preset, name) and arguments.output is None:
+            raise ValueError(f"data.{name} is of use to the picture only; say where it goes by -o")
     preparation, rows = open_with(arguments.data, arguments.source)
     began = time.perf_counter()
     counts: list[tuple[int, ...]] = []
+    columns: dict[int, str] = {}
+    described = 0
     failures: list[tuple[int, ValueError]] = []
     for row, found in enumerate(islice(preparation.many(rows, encoded=False), arguments.limit)):
         if isinstance(found, ValueError):
             failures.append((row, found))
         else:
             counts.append(found.num_cells)
+            columns |= {rank: _columns(rows) for rank, rows in enumerate(found.features)}
+            described = 0 if found.descriptors is None else sum(found.descriptors.columns)
     seconds = time.perf_counter() - began
     print(f"{len(counts)} complexes by {arguments.data.lifting} in {seconds:.2f} s")
     for rank in range(max(map(len, counts), default=0)):
         of_rank = np.array([count[rank] if rank < len(count) else 0 for count in counts])
         print(
             f"rank {rank}: {of_rank.sum()} cells; per complex {of_rank.mean():.2f} on average, "
-            f"{of_rank.min()} to {of_rank.max()}"
+            f"{of_rank.min()} to {of_rank.max()}; {columns[rank]}"
         )
+    if described:
+        print(f"{described} descriptors of each complex")
     for row, error in failures[:10]:
         print(f"row {row} has no complex: {error}")
     if len(failures) > 10:
@@ -93,6 +108,11 @@ def _show(arguments: Namespace) -> int:
         )
         print(f"row {arguments.index} is drawn in {arguments.output}")
     return 0 if counts else 1
+
+
+def _columns(features: "Features") -> str:
+    discrete, continuous = features.discrete.shape[1], features.continuous.shape[1]
+    return f"{discrete} discrete and {continuous} continuous features"
 
 
 def _estimate(arguments: Namespace) -> int:

@@ -38,6 +38,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 def run(arguments: Namespace) -> int:
     """Prepares what ``train`` with the same values finds in the cache, and says what it is."""
     from cellformer.complexes.many.store import folder_of
+    from cellformer.data.dataset import digest_of
     from cellformer.training.loop.preemption import RESUME_ME
     from cellformer.training.materials.materials import Materials, gathered
     from cellformer.training.materials.preparation import preparation_of
@@ -69,6 +70,8 @@ def run(arguments: Namespace) -> int:
         f"{len(complexes)} complexes with {cells} cells of rank 0, 1, ... in {seconds:.1f} s, "
         f"{len(rows.source) / max(seconds, 1e-9):.0f} rows per second"
     )
+    if complexes.descriptors is not None:
+        print(f"{sum(complexes.descriptors.columns)} descriptors of each complex")
     for row, reason in failures[:10]:
         print(f"row {row} has no complex: {reason}")
     if len(failures) > 10:
@@ -76,9 +79,10 @@ def run(arguments: Namespace) -> int:
     if materials is not None:
         task = materials.task
         parts = ", ".join(f"{len(chosen)} {part}" for part, chosen in materials.split.items())
+        name = digest_of(materials.split.values())[:8]
         print(
             f"A training with the same values learns {', '.join(task.targets)} ({task.kind}, "
-            f"judged by {task.metric}) from this split: {parts}"
+            f"judged by {task.metric}) from the split {name}: {parts}"
         )
     folder = folder_of(complexes)
     if folder is not None:

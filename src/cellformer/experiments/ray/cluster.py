@@ -18,7 +18,7 @@ from cellformer.basics.files import replace_atomically
 from cellformer.basics.parts.reference import FILE_ENDING
 from cellformer.basics.parts.trust import allow_parts, allowed_parts
 from cellformer.experiments.running.interruption import terminable
-from cellformer.experiments.running.lock import claimed
+from cellformer.experiments.running.lock import locked
 
 logger = logging.getLogger(__name__)
 
@@ -174,7 +174,7 @@ def at_work(place: Path, name: str, folder: Path, directory: str) -> Iterator[No
     allow_parts(*filter(None, os.environ.get(PARTS, "").split(os.pathsep)))
     with suppress(OSError):
         os.chdir(directory)
-    with claimed(folder, wait=True):  # a worker that was given up for lost may still be at it
+    with locked(folder, wait=True):  # a worker that was given up for lost may still be at it
         with replace_atomically(place / name) as unfinished:
             here = f"{socket.gethostname()} (process {os.getpid()})"
             unfinished.write_text(here, encoding="utf-8")

@@ -13,7 +13,7 @@ from cellformer.experiments.ray.cluster import (
     meeting_place,
     require_ray,
 )
-from cellformer.experiments.running.progress_display import board
+from cellformer.experiments.running.progress_display import progress_display
 from cellformer.experiments.search.folder import SearchFolder, Trial, best_of, described
 from cellformer.experiments.search.space import SearchSpace
 from cellformer.training.config import RunConfig
@@ -96,7 +96,7 @@ class Tuner:
             optuna.logging.set_verbosity(optuna.logging.WARNING)
             logging.getLogger("ray.tune").setLevel(logging.ERROR)
             seconds = math.inf if self.minutes is None else 60 * self.minutes
-            with board("Trials", self.trials) as shown:
+            with progress_display("Trials", self.trials) as shown:
                 searcher = parts.OptunaTrials(
                     folder, base, space, self.trials, self.seed, metric, higher,
                     time.monotonic() + seconds, place, shown,
