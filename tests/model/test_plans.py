@@ -147,13 +147,8 @@ ready = twice()
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    name = f"plans_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(TEXT)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("cellformer.basics.parts.trust._allowed", {})
-    yield name
-    sys.modules.pop(name, None)
+def own(own_module):
+    return own_module(TEXT)
 
 
 def test_one_s_own_is_found_by_its_module_once_that_is_named(own):

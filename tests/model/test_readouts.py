@@ -54,13 +54,8 @@ def number(width, outputs):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    name = f"readouts_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(TEXT)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("cellformer.basics.parts.trust._allowed", {})
-    yield name
-    sys.modules.pop(name, None)
+def own(own_module):
+    return own_module(TEXT)
 
 
 def model_for(batch, **options):

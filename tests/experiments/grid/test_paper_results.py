@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from cellformer.encodings.named import ENCODINGS
+from cellformer.encodings.catalog import ENCODINGS
 from cellformer.experiments.grid.paper_results import (
     OTHER_MODELS,
     PAPER,
@@ -32,7 +32,7 @@ def test_the_full_grid_is_there():
         (dataset, attention, encoding)
         for dataset in PAPER_SETS
         for attention in ATTENTIONS.names
-        for encoding in ENCODINGS
+        for encoding in ENCODINGS.names
     }
     assert len(PAPER) == 90
 

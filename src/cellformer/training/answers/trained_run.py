@@ -13,8 +13,7 @@ from cellformer.data.dataset import GraphSet
 from cellformer.data.loading.loader import batches
 from cellformer.data.preparation import Preparation
 from cellformer.data.preparing.prepare import Prepared
-from cellformer.model.described import CellModel, DescribedTransformer
-from cellformer.model.transformer import CellularTransformer
+from cellformer.model.described import CellModel
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
 from cellformer.training.loop.module import CellularModule
@@ -49,7 +48,7 @@ class TrainedRun:
     @property
     def model(self) -> CellModel:
         """The model with these weights."""
-        assert isinstance(self.module.model, CellularTransformer | DescribedTransformer)
+        assert isinstance(self.module.model, CellModel)
         return self.module.model
 
     def prepare(self, rows: GraphSet) -> Prepared:
