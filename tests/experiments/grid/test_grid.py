@@ -1,6 +1,6 @@
 import pytest
 
-from cellformer.encodings.named import ENCODINGS as KNOWN
+from cellformer.encodings import catalog
 from cellformer.experiments.grid.grid import ENCODINGS, Experiment, Grid, configured, jobs_of
 from cellformer.experiments.presets import PRESETS, flatten, override
 from grids import put_run
@@ -8,7 +8,7 @@ from grids import put_run
 
 def test_the_whole_grid_is_the_papers():
     assert len(list(Grid())) == 90
-    assert set(ENCODINGS) == set(KNOWN)
+    assert catalog.ENCODINGS.names == ENCODINGS
     assert len({each.name for each in Grid(seeds=(0, 1))}) == 180
 
 

@@ -3,7 +3,7 @@ from typing import get_args
 
 import pytest
 
-from cellformer.encodings.named import ENCODINGS
+from cellformer.encodings.catalog import ENCODINGS
 from cellformer.experiments.grid.paper_results import (
     OTHER_MODELS,
     PAPER,
@@ -33,7 +33,7 @@ def test_the_full_grid_is_there():
         (dataset, attention, encoding)
         for dataset in PAPER_SETS
         for attention in get_args(AttentionName)
-        for encoding in ENCODINGS
+        for encoding in ENCODINGS.names
     }
     assert len(PAPER) == 90
 

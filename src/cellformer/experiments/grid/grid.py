@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from cellformer.encodings import catalog
 from cellformer.experiments.grid.paper_results import PAPER_SETS
 from cellformer.experiments.presets import PRESETS, flatten, override
 from cellformer.experiments.running.jobs import Job
@@ -16,7 +17,7 @@ from cellformer.training.config import RunConfig
 from cellformer.training.runs.run_folder import RunFolder
 
 ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
-ENCODINGS = ("zeros", "bspe", "rwbspe", "rwpe", "hodgelap", "slepians")
+ENCODINGS = catalog.ENCODINGS.names
 AXES = ("data.source", "attention", "data.encodings", "training.seed")
 """The fields that differ from one training of a grid to another."""
 _PRESET_OF = {
