@@ -107,6 +107,7 @@ from .training.answers.predict import predict
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.estimating.estimate import Estimate, estimate
 from .training.loop.preemption import TrainingInterrupted
+from .training.runs.summary import EnsembleSummary, Summary
 from .training.several import cross_validate, train_ensemble
 from .training.sklearn_estimators import CellularClassifier, CellularRegressor
 from .training.train import resume, train
@@ -137,6 +138,7 @@ __all__ = [
     "DisjointUnion",
     "EncodedRanks",
     "Encoding",
+    "EnsembleSummary",
     "Estimate",
     "Features",
     "General",
@@ -168,6 +170,7 @@ __all__ = [
     "Sequential",
     "Skeleton",
     "Slepians",
+    "Summary",
     "Table",
     "Task",
     "TensorDiagram",

@@ -1,7 +1,6 @@
 """All tests that start Ray: a cluster of two machines that are processes of this one."""
 
 import csv
-import json
 import logging
 import os
 import signal
@@ -31,6 +30,7 @@ from cellformer.experiments.search.space import SearchSpace
 from cellformer.experiments.search.tune import Tuner
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.training.config import RunConfig
+from cellformer.training.runs.summary import Summary
 from own_parts import TEXT
 from tiny import with_training
 
@@ -131,8 +131,8 @@ def test_jobs_end_as_in_one_process_though_a_worker_is_killed(
     Sequential()(jobs("one"), lambda job, outcome: expected.update({job.folder.name: outcome}))
     for job in jobs("ray"):
         summary = outcomes[job].summary
-        assert summary == json.loads((job.folder / "summary.json").read_text())
-        assert summary["scores"] == expected[job.folder.name].summary["scores"]
+        assert summary == Summary.read(job.folder)
+        assert summary.scores == expected[job.folder.name].summary.scores
     assert not list(tmp_path.glob("ray/.ray-*"))
 
 

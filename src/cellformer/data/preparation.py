@@ -40,8 +40,8 @@ from cellformer.lifting.ring_features import RingFeatures
 from cellformer.molecules.fragments import Fragments
 from cellformer.molecules.scheme import MoleculeScheme
 
-Rows: TypeAlias = Graph | CellComplex | Sequence[str | Graph | CellComplex]
-Source: TypeAlias = str | PathLike[str] | pd.DataFrame | ArrowFrame | Table | GraphSet | Rows
+RowObjects: TypeAlias = Graph | CellComplex | Sequence[str | Graph | CellComplex]
+Source: TypeAlias = str | PathLike[str] | pd.DataFrame | ArrowFrame | Table | GraphSet | RowObjects
 """What `Preparation.open` opens: the name of a set, the path of a file or folder, a table, a
 SMILES, a graph, a complex, or a list of such."""
 Reader: TypeAlias = Callable[[str], GraphSet]

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.attention.arrows import ArrowAttention, Columns, Pattern, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
 from cellformer.attention.operator import attend_arrows
 from cellformer.model.diagram import TensorDiagram
 
@@ -46,10 +46,10 @@ class AttentionOptions:
 
     def arrow(
         self,
-        query: Columns,
-        key: Columns,
-        value: Columns,
-        output: Columns,
+        query: ColumnBlock,
+        key: ColumnBlock,
+        value: ColumnBlock,
+        output: ColumnBlock,
         pattern: Pattern,
         theta: Float[Tensor, " theta"] | None,
     ) -> ArrowAttention:
@@ -191,15 +191,15 @@ class PairwiseLayer(nn.Module):
         assert pattern is not None
         arrow, width = self.diagram.arrows[number], self.options.width
 
-        def columns(role: str, rank: int) -> Columns:
-            return Columns(senders.index(rank), self.parts[rank].index((number, role)) * width)
+        def columns(role: str, rank: int) -> ColumnBlock:
+            return ColumnBlock(senders.index(rank), self.parts[rank].index((number, role)) * width)
 
         before = [other.receiver for other in self.diagram.arrows[:number]]
         return self.options.arrow(
             columns("query", arrow.receiver),
             columns("key", arrow.sender),
             columns("value", arrow.sender),
-            Columns(receivers.index(arrow.receiver), before.count(arrow.receiver) * width),
+            ColumnBlock(receivers.index(arrow.receiver), before.count(arrow.receiver) * width),
             pattern,
             self.thetas[str(number)] if arrow.dense else None,
         )
@@ -253,7 +253,12 @@ class GeneralLayer(nn.Module):
         values = [project(rows) for project, rows in zip(self.values, own, strict=False)]
         width = self.options.width
         arrow = self.options.arrow(
-            Columns(0, 0), Columns(0, width), Columns(1, 0), Columns(0, 0), pattern, self.theta
+            ColumnBlock(0, 0),
+            ColumnBlock(0, width),
+            ColumnBlock(1, 0),
+            ColumnBlock(0, 0),
+            pattern,
+            self.theta,
         )
         (received,) = attend_arrows(
             [self.query_key(normed), torch.cat(values)],

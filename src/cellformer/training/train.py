@@ -5,7 +5,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import lightning.pytorch as pl
 import torch
@@ -31,6 +30,7 @@ from cellformer.training.processes.session import session
 from cellformer.training.runs.preparation import preparation_in, write_preparation
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.summary import Summary
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +43,8 @@ def train(
     callbacks: Sequence[pl.Callback] = (),
     preparation: Preparation | None = None,
     plan: AttentionPlan | None = None,
-) -> dict[str, Any]:
-    """Trains into a new run folder and returns the summary, as it stands in ``summary.json``.
+) -> Summary:
+    """Trains into a new run folder and returns the result, as it stands in ``summary.json``.
 
     ``data`` is learned instead of the source that the configuration names; such a run predicts
     like any other, but cannot be resumed or scored on its own parts from the folder alone.
@@ -68,7 +68,7 @@ def train(
     made.to_dict()  # raises where it could not be found again
     with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.claim)
-        materials = world.together(lambda: gather(config.data, made, data))
+        materials = world.together(lambda: gather(config.data, data, made))
         recipe = Recipe.for_materials(config, materials, plan)
 
         def write() -> None:
@@ -86,10 +86,10 @@ def resume(
     path: str | os.PathLike[str],
     stop_after: int | None = None,
     callbacks: Sequence[pl.Callback] = (),
-) -> dict[str, Any]:
+) -> Summary:
     """Goes on with an interrupted run; the result equals that of an uninterrupted one.
 
-    A finished run is left as it is and its summary returned. The number of processes may be
+    A finished run is left as it is and its result returned. The number of processes may be
     another one than before. Raises FileNotFoundError if the folder holds no run, and otherwise as
     `train`.
     """
@@ -97,11 +97,11 @@ def resume(
     config = RunConfig.from_json(folder.require(folder.config))
     if folder.summary.exists():
         logger.info("%s is finished already", path)
-        return folder.read_summary()
+        return Summary.read(folder.path)
     with session(config.training, folder.path) as (world, requests):
         world.from_first(lambda: None)  # as `train` asks who may have the folder
         preparation = preparation_in(folder, config)
-        materials = world.together(lambda: gather(config.data, preparation))
+        materials = world.together(lambda: gather(config.data, preparation=preparation))
         recipe = world.from_first(lambda: Recipe.read(folder))
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
 
@@ -127,12 +127,12 @@ def _run(
     world: World,
     requests: StopRequests,
     callbacks: Sequence[pl.Callback],
-) -> dict[str, Any]:
+) -> Summary:
     if _starts_others(config):
         if callbacks:
             raise ValueError("callbacks are not sent to others; set training.processes to 1")
         launch(folder.path, config.training.processes, stop_after, requests)
-        return folder.read_summary()
+        return Summary.read(folder.path)
     chosen = config.training
     torch.manual_seed(chosen.seed)
     model = recipe.build()
@@ -152,9 +152,10 @@ def _run(
     )
     checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after, callbacks)
 
-    def finish() -> dict[str, Any]:
+    def finish() -> Summary:
         balance_weights(folder, module, model, materials)
-        return write_summary(config, folder, materials, recipe, checkpoints)
+        parameters = sum(p.numel() for p in model.parameters())
+        return write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
 
     return world.from_first(finish)
 

@@ -47,7 +47,7 @@ def train_whole(config, folder):
         watched("training_step", lambda _, batch, __: sizes.append(batch.num_complexes)),
         watched("on_validation_epoch_end", validated),
     ):
-        scores = train(config, folder / "whole")["scores"]
+        scores = train(config, folder / "whole").scores
     return {"scores": scores, "sizes": sizes, "scored": scored}
 
 

@@ -136,8 +136,9 @@ def seeds_in(text: str) -> tuple[int, ...]:
 
 def _end(arguments: Namespace) -> int:
     """Collects, and says where all is."""
-    from cellformer.experiments.grid.provenance import TABLES, collect
+    from cellformer.experiments.grid.provenance import collect
     from cellformer.experiments.grid.results import read_results
+    from cellformer.experiments.grid.runs_table import TABLES
 
     tables = arguments.output / TABLES
     print((tables / "full.md").read_text(encoding="utf-8"))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import torch
 
 from cellformer.complexes.batches.batch import CellBatch, collate
@@ -28,6 +27,7 @@ from cellformer.training.estimating.words import size_text, time_text
 from cellformer.training.loop.schedule import epochs_of
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import open_rows
+from cellformer.training.runs.curve import read_curve, seconds_of
 from cellformer.training.runs.run_folder import RunFolder
 
 TIMED_STEPS = 2
@@ -206,8 +206,8 @@ def _remaining(job: Job, cost: Cost, sample: Sample) -> tuple[float, str]:
     longest = epochs_of(chosen, math.ceil(sample.train / chosen.batch_size))
     epochs, spent, words = longest, 0.0, "to train"
     if curve.exists():
-        rows = pd.read_csv(curve)
-        epochs, spent = longest - len(rows), float(rows["seconds"].sum())
+        rows = read_curve(curve)
+        epochs, spent = longest - len(rows), seconds_of(rows)
         words = f"to go on after epoch {len(rows)} of {longest}"
     if (Path(job.folder) / FAILURE).exists():
         words += f" (it failed before: {read_failure(job.folder)})"

@@ -134,4 +134,4 @@ PAPER_BEST: dict[str, PaperScore] = {
     "molhiv": PaperScore(0.7946),
     "zinc": PaperScore(0.080),
 }
-"""The row "C (ours)" of the same table: of the full grid, the combination that tested best."""
+"""The row "C (ours)" of the same table, which has the best test score of the full grid."""

@@ -1,4 +1,4 @@
-"""Score a trained model."""
+"""ScoreValue a trained model."""
 
 import os
 from pathlib import Path
@@ -47,7 +47,7 @@ def evaluate(
                 f"{run} is a cross-validation, whose runs have different {part} parts: give the "
                 "data to score, or evaluate one of its runs"
             )
-        materials = gather(data, ensemble.runs[0].preparation)
+        materials = gather(data, preparation=ensemble.runs[0].preparation)
         complexes, chosen, name = materials.complexes, materials.split[part], materials.name
         failures = materials.failures
     else:

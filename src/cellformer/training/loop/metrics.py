@@ -22,7 +22,7 @@ from cellformer.training.catalogs import METRICS
 
 logger = logging.getLogger(__name__)
 
-Metric: TypeAlias = Callable[[Tensor, Tensor], Any]
+MetricFunction: TypeAlias = Callable[[Tensor, Tensor], Any]
 
 OF_KIND: dict[Kind, tuple[str, ...]] = {
     "regression": ("mae", "rmse"),
@@ -93,7 +93,7 @@ def scores_by_target(
 def _score(
     name: str, task: Task, outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]
 ) -> float:
-    metric: Metric = METRICS.make(name)
+    metric: MetricFunction = METRICS.make(name)
     value = metric(outputs, targets)
     try:
         return float(value)

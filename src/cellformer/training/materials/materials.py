@@ -33,10 +33,17 @@ class Materials:
     split: dict[str, Int64[np.ndarray, " _"]]  # numbers of complexes that have a target
     failures: tuple[tuple[int, str], ...]  # rows that have no complex, with the reason
     leaks: tuple[Leak, ...] = ()  # molecules in several parts
+    copies: int = 1  # of the rows of the source: one for each part, where cells are split
+
+    @property
+    def rows(self) -> Int64[np.ndarray, " complex"]:
+        """The row of every complex among all rows, ascending."""
+        failed = [row for row, _ in self.failures]
+        return np.setdiff1d(np.arange(len(self.graphs)), failed)
 
 
 def gather(
-    config: DataConfig, preparation: Preparation | None = None, source: GraphSet | None = None
+    config: DataConfig, source: GraphSet | None = None, preparation: Preparation | None = None
 ) -> Materials:
     """Opens the source, prepares its complexes (from the cache where they are) and splits them.
 
@@ -85,6 +92,7 @@ def gathered(
             for row, reason in prepared.failures
         ),
         find_leaks(rows, split),
+        len(PARTS) if within else 1,
     )
 
 

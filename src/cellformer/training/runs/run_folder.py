@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import load_file, save
 from torch import nn
@@ -60,9 +59,9 @@ class RunFolder:
         return self.path / "sessions.json"
 
     @property
-    def test_predictions(self) -> Path:
-        """The predictions for the test set."""
-        return self.path / "test_predictions.csv"
+    def predictions(self) -> Path:
+        """What the best weights say of the validation and test rows, beside what is true."""
+        return self.path / "predictions.csv"
 
     @property
     def report(self) -> Path:
@@ -126,11 +125,6 @@ class RunFolder:
                     [" ".join(map(str, leak.rows.get(p, ()))) for p in PARTS] for leak in leaks
                 )
                 csv.writer(file).writerows([[f"{part}_rows" for part in PARTS], *lines])
-
-    def read_summary(self) -> dict[str, Any]:
-        """The result of a finished run."""
-        values: dict[str, Any] = json.loads(self.require(self.summary).read_text(encoding="utf-8"))
-        return values
 
     def require(self, file: Path) -> Path:
         """The file, if it is there; otherwise raises FileNotFoundError."""
