@@ -24,17 +24,17 @@ from cellformer.data.interop.pyg_data import to_pyg
 from cellformer.data.loading.loader import batches
 from cellformer.data.sources import open_source
 from cellformer.experiments.presets import PRESETS
-from cellformer.model.config import AttentionName, DataShape, ModelConfig
+from cellformer.model.config import DataShape, ModelConfig
 from cellformer.model.device_neighborhoods import resident_for
 from cellformer.model.patterns import patterns
-from cellformer.model.plan import attention_plan
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import ENCODING_SIZE
 from cellformer.training.loop.allocator import keep_freed_memory
 from cellformer.training.materials.materials import Materials, gather
 
 PRESET = PRESETS["zinc"]
-ATTENTIONS: tuple[AttentionName, ...] = ("pairwise-mixed", "pairwise-sparse", "general-sparse")
+ATTENTIONS = ("pairwise-mixed", "pairwise-sparse", "general-sparse")
 
 
 class GPS(nn.Module):
@@ -152,7 +152,7 @@ def collated(
         batch = next(loader)
         for rank in model.embedding.ranks_from_vertices(batch):
             model.embedding.corners(batch, rank)
-        for pattern in patterns(batch, model.plan, binary=False):
+        for pattern in patterns(batch, model.plan.relations(batch.dim), binary=False):
             if isinstance(pattern, Neighborhood):
                 _ = pattern.components, pattern.transposed  # the kernels read them
 

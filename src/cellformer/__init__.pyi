@@ -87,19 +87,16 @@ from .lifting.ring_features import RingFeatures
 from .lifting.rings import Rings
 from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
+from .model.described import DescribedTransformer
 from .model.device_neighborhoods import resident_for
 from .model.diagram import Arrow, TensorDiagram, paper_diagram
 from .model.feature_scaling import standardize_features
-from .model.plan import (
-    General,
-    Pairwise,
-    attention_plan,
-    general_dense,
-    general_sparse,
-    pairwise_dense,
-    pairwise_mixed,
-    pairwise_sparse,
-)
+from .model.general import General, general_dense, general_sparse
+from .model.layer import LayerOptions
+from .model.pairwise import Pairwise, pairwise_dense, pairwise_mixed, pairwise_sparse
+from .model.plan import AttentionPlan
+from .model.plans import attention_plan
+from .model.relation import Relation
 from .model.transformer import CellularTransformer
 from .report.write import write_report
 from .training.answers.evaluate import evaluate
@@ -121,6 +118,7 @@ __all__ = [
     "AddCells",
     "ArchitectureConfig",
     "Arrow",
+    "AttentionPlan",
     "BSPe",
     "CellBatch",
     "CellComplex",
@@ -135,6 +133,7 @@ __all__ = [
     "DataConfig",
     "DataShape",
     "DenseMemoryError",
+    "DescribedTransformer",
     "DisjointUnion",
     "EncodedRanks",
     "Encoding",
@@ -148,6 +147,7 @@ __all__ = [
     "HodgeLap",
     "InducedCycles",
     "Job",
+    "LayerOptions",
     "Lifting",
     "LiftingLimitError",
     "ModelConfig",
@@ -163,6 +163,7 @@ __all__ = [
     "RWPe",
     "RaggedComplexes",
     "RaggedGraphs",
+    "Relation",
     "ResidentComplexes",
     "RingFeatures",
     "Rings",

@@ -14,7 +14,7 @@ from cellformer.data.sources import open_source
 from cellformer.encodings.named import ENCODINGS, parse_encodings
 from cellformer.lifting.cycle_basis import CycleBasis
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
-from cellformer.model.plan import attention_plan
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.loop.lightning_options import quiet_lightning
 from cellformer.training.loop.module import CellularModule

@@ -40,7 +40,12 @@ def config_of(tiny, tmp_path, own, **data):
         **data,
     }
     config = with_training(tiny, epochs=2, loss=f"{own}:cubed(power=2.0)")
-    return replace(config, data=replace(tiny.data, **chosen))
+    return replace(
+        config,
+        data=replace(tiny.data, **chosen),
+        attention=f"{own}:near",
+        model=replace(tiny.model, readout=f"{own}:Largest(scale=2.0)"),
+    )
 
 
 def test_all_parts_train_resume_predict_and_evaluate(tiny, tmp_path, own, monkeypatch):
@@ -61,12 +66,16 @@ def test_all_parts_train_resume_predict_and_evaluate(tiny, tmp_path, own, monkey
     kept = json.loads((tmp_path / "run" / "preparation.json").read_text())
     assert kept["lifting"] == {"part": f"{own}:SmallRings", "arguments": {"longest": 6}}
     assert len(kept["versions"][own]["sha256"]) == 64
+    kept = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert kept["attention"]["kind"] == "pairwise"
+    assert kept["attention"]["arrows"][-1]["neighborhood"]["part"] == f"{own}:share_an_edge"
+    assert len(kept["versions"][own]["sha256"]) == 64
     told = cf.predict(tmp_path / "run", str(tmp_path / "atoms.list"))
     assert len(told) == len(SMILES)
     assert told["error"].eq("").all()
     monkeypatch.setattr(trust, "_allowed", {})
     for refused in (cf.predict, cf.evaluate):
-        with pytest.raises(cf.PartRefusedError, match=r"preparation.json: the part .*add --import"):
+        with pytest.raises(cf.PartRefusedError, match=r"model.json: the part .*add --import"):
             refused(tmp_path / "run", str(tmp_path / "atoms.list"))
     with pytest.raises(cf.PartRefusedError):
         cf.resume(tmp_path / "run") if (tmp_path / "run" / "summary.json").unlink() is None else 0
@@ -92,6 +101,51 @@ def test_objects_are_parts_too(tiny, tmp_path, own):
     assert not (tmp_path / "lambda").exists()
 
 
+def test_a_plan_of_one_s_own_is_that_of_the_run_by_name_and_as_an_object(
+    tiny, tmp_path, own, monkeypatch
+):
+    cf.allow_parts(str(tmp_path / f"{own}.py"))
+    config = with_training(tiny, epochs=1)
+    cf.train(replace(config, attention=f"{own}:Twice"), tmp_path / "named")
+    cf.train(config, tmp_path / "object", plan=sys.modules[own].Twice())
+    once = replace(config, attention="general-sparse")
+    cf.train(once, tmp_path / "once")
+    weights = [(tmp_path / name / "last.safetensors").read_bytes()
+               for name in ("named", "object", "once")]  # fmt: skip
+    assert weights[0] == weights[1] != weights[2]
+    model = json.loads((tmp_path / "object" / "model.json").read_text())
+    assert model["attention"] == {"part": f"{own}:Twice", "arguments": {"max_rank": 2}}
+    assert model["versions"][own].keys() == {"sha256"}
+    told = [cf.predict(tmp_path / n, tiny.data.source)["prediction"] for n in ("named", "object")]
+    np.testing.assert_array_equal(*told)
+    monkeypatch.setattr(trust, "_allowed", {})
+    with pytest.raises(cf.PartRefusedError, match=rf"model.json: the part {own}:Twice is code"):
+        cf.predict(tmp_path / "object", tiny.data.source)
+    with pytest.raises(ValueError, match="is of no use beside a plan"):
+        cf.train(replace(config, attention="pairwise-sparse"), tmp_path / "both",
+                 plan=cf.general_sparse())  # fmt: skip
+    loose = cf.Pairwise(cf.TensorDiagram((Arrow(0, 0, lambda cells: cells),)))
+    with pytest.raises(ValueError, match="at the top of a module"):
+        cf.train(config, tmp_path / "both", plan=loose)
+    assert not (tmp_path / "both").exists()
+
+
+def test_a_readout_is_refused_where_its_module_is_not_named(tiny, tmp_path, own, monkeypatch):
+    config = with_training(tiny, epochs=1)
+    config = replace(config, model=replace(tiny.model, readout=f"{own}:Largest"))
+    with pytest.raises(cf.PartRefusedError, match=f"the readout {own}:Largest is code"):
+        cf.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    cf.allow_parts(str(tmp_path / f"{own}.py"))
+    cf.train(config, tmp_path / "run")
+    assert len(cf.predict(tmp_path / "run", tiny.data.source)) == len(SMILES)
+    model = json.loads((tmp_path / "run" / "model.json").read_text())
+    assert len(model["versions"][own]["sha256"]) == 64
+    monkeypatch.setattr(trust, "_allowed", {})
+    with pytest.raises(cf.PartRefusedError, match=f"the readout {own}:Largest is code"):
+        cf.predict(tmp_path / "run", tiny.data.source)
+
+
 def test_a_plan_that_is_given_is_that_of_the_run(tiny, tmp_path):
     arrows = Arrow(0, 0, "up"), Arrow(1, 0, "incidence"), Arrow(2, 1, "incidence")
     plan = cf.Pairwise(cf.TensorDiagram(arrows))
@@ -113,6 +167,7 @@ def test_the_command_line_names_parts_and_a_run_folder_does_not(tmp_path, own, t
     trained = command(
         "train", data, "-o", run, "--data.reader", f"{file}:read",
         "--data.lifting", f"{file}:SmallRings(longest=6)", "--data.encodings", "rwpe:2",
+        "--attention", f"{file}:near", "--model.readout", f"{file}:Largest(scale=2.0)",
         "--training.epochs", "1", "--model.width", "8", "--model.heads", "2", "--model.layers", "1",
         "--data.workers", "1",
     )  # fmt: skip
@@ -131,7 +186,21 @@ def test_a_hostile_run_folder_imports_nothing(tiny, tmp_path, capsys, monkeypatc
     (tmp_path / "evil_parts.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
     monkeypatch.syspath_prepend(tmp_path)
     folder = tmp_path / "run"
-    good = {name: (folder / name).read_text() for name in ("preparation.json", "config.json")}
+    good = {name: (folder / name).read_text()
+            for name in ("preparation.json", "config.json", "model.json")}  # fmt: skip
+    for plan, readout in (("evil_parts:X", "network"), ("os:system", "network"),
+                          (None, "evil_parts:X")):  # fmt: skip
+        values = json.loads(good["model.json"])
+        if plan is not None:
+            values["attention"] = {"part": plan, "arguments": {"command": "touch ran"}}
+        values["model"]["architecture"]["readout"] = readout
+        (folder / "model.json").write_text(json.dumps(values))
+        for command in (["predict", str(folder), "CCO"], ["evaluate", str(folder)]):
+            assert main(command) == 1
+            error = capsys.readouterr().err
+            assert "which is imported only if you name it" in error
+            assert "Traceback" not in error
+    (folder / "model.json").write_text(good["model.json"])
     for part in ("evil_parts:X", "os:system", "cellformer.basics.files:replace_atomically"):
         values = json.loads(good["preparation.json"])
         values["lifting"] = {"part": part, "arguments": {"command": "touch ran"}}

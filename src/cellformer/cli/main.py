@@ -28,7 +28,7 @@ from cellformer.cli.commands import (
 )
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.parsing import USAGE_ERROR, Parser
-from cellformer.cli.parts import add_import, allow_named, describe_parts
+from cellformer.cli.parts import add_import, allow_named, check_fields, describe_parts
 from cellformer.training.loop.allocator import ask_for_large_pages
 
 COMMANDS = {
@@ -88,7 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser(given)
     try:
         parsed = parser.instantiate(parser.parse_args(given))
-    except ValueError as error:  # a dataclass of the configuration refused its values
+        check_fields(parsed[parsed.command])
+    except ValueError as error:  # the configuration refused its values
         print(f"cellformer: {error}", file=sys.stderr)
         return USAGE_ERROR
     try:

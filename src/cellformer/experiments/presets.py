@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from cellformer.basics.suggestions import did_you_mean
-from cellformer.model.config import ArchitectureConfig, AttentionName
+from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 
 
 def _paper(
     *,
-    attention: AttentionName,
+    attention: str,
     encoding: str,
     width: int,
     heads: int,

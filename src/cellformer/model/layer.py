@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -11,10 +12,12 @@ from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Sh
 from cellformer.attention.operator import attend_arrows
 from cellformer.model.diagram import TensorDiagram
 
+Layers: TypeAlias = nn.ModuleList | Sequence[nn.Module]
+
 
 @dataclass(frozen=True)
-class AttentionOptions:
-    """What the attentions of a layer have in common.
+class LayerOptions:
+    """What the layers of a model have in common.
 
     *Deviation from the letter*: scores may be divided by the square root of the head width, and
     an output projection may follow, as in the authors' code. The projection has no bias, so that
@@ -24,6 +27,7 @@ class AttentionOptions:
 
     width: int
     heads: int
+    inner_width: int
     theta_per_head: bool
     scale_scores: bool
     output_projection: bool
@@ -43,6 +47,10 @@ class AttentionOptions:
     def theta(self) -> nn.Parameter:
         """The factor of N in the scores of dense attention, at first 1."""
         return nn.Parameter(torch.ones(self.heads if self.theta_per_head else 1))
+
+    def feedforward(self) -> "FeedForward":
+        """A feed-forward block."""
+        return FeedForward(self.width, self.inner_width, self.dropout)
 
     def arrow(
         self,
@@ -111,7 +119,7 @@ class PairwiseLayer(nn.Module):
     """
 
     def __init__(
-        self, diagram: TensorDiagram, options: AttentionOptions, feedforwards: Sequence[FeedForward]
+        self, diagram: TensorDiagram, options: LayerOptions, feedforwards: Sequence[FeedForward]
     ):
         super().__init__()
         self.diagram = diagram
@@ -224,7 +232,7 @@ class GeneralLayer(nn.Module):
     """One attention over the cells of all ranks: shared queries and keys, values per rank."""
 
     def __init__(
-        self, num_ranks: int, dense: bool, options: AttentionOptions, feedforward: FeedForward
+        self, num_ranks: int, dense: bool, options: LayerOptions, feedforward: FeedForward
     ):
         super().__init__()
         self.options = options

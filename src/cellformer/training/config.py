@@ -16,7 +16,8 @@ from cellformer.basics.keys import check_keys
 from cellformer.data.readers.catalog import READERS
 from cellformer.encodings.catalog import ENCODINGS, encoding_parts
 from cellformer.lifting.catalog import LIFTINGS
-from cellformer.model.config import ArchitectureConfig, AttentionName
+from cellformer.model.catalogs import ATTENTIONS
+from cellformer.model.config import ArchitectureConfig
 from cellformer.training.catalogs import LOSSES, METRICS
 
 FRACTIONS = (0.8, 0.1, 0.1)
@@ -273,7 +274,7 @@ class RunConfig:
 
     data: DataConfig = field(default_factory=DataConfig)
     """The data."""
-    attention: AttentionName = "general-sparse"
+    attention: str = "general-sparse"
     """Who attends to whom (the paper, sections on pairwise and general attention)."""
     model: ArchitectureConfig = field(default_factory=ArchitectureConfig)
     """The model."""
@@ -283,11 +284,7 @@ class RunConfig:
     """The loop."""
 
     def __post_init__(self) -> None:
-        if self.training.compile and self.attention not in ("general-sparse", "pairwise-sparse"):
-            raise ValueError(
-                f"training.compile does not work with the dense attention of {self.attention}; "
-                "leave it off, or choose general-sparse or pairwise-sparse"
-            )
+        ATTENTIONS.check(self.attention)
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> "RunConfig":

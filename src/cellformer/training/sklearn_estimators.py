@@ -31,7 +31,7 @@ from cellformer.data.dataset import (
     Task,
 )
 from cellformer.data.tables.table import ArrowFrame, Table
-from cellformer.model.config import ArchitectureConfig, AttentionName
+from cellformer.model.config import ArchitectureConfig
 from cellformer.molecules.fragments import Fragments
 from cellformer.training.answers.answer import answer
 from cellformer.training.answers.ensemble import Ensemble, pooled, spread
@@ -87,7 +87,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         encodings: str = "rwbspe+rwpe",
         molecule_descriptors: MoleculeDescriptors = "morgan",
         descriptors: str | Sequence[str] = (),
-        attention: AttentionName = "general-sparse",
+        attention: str = "general-sparse",
         width: int = 64,
         layers: int = 4,
         heads: int = 8,

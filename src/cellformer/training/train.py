@@ -11,12 +11,14 @@ import torch
 
 from cellformer.data.dataset import GraphSet
 from cellformer.data.preparation import Preparation
+from cellformer.model.catalogs import READOUTS
 from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.plan import AttentionPlan
+from cellformer.model.plans import attention_plan, plan_to_dict
 from cellformer.training.answers.counts_share import balance_weights
 from cellformer.training.answers.summary import write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
-from cellformer.training.loop.compiling import compile_layers
+from cellformer.training.loop.compiling import check_sparse, compile_layers
 from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.lightning_options import device_of
 from cellformer.training.loop.module import CellularModule
@@ -66,6 +68,7 @@ def train(
     folder = RunFolder(Path(path))
     made = _preparation(config, preparation)
     made.to_dict()  # raises where it could not be found again
+    _check_model(config, plan)
     with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.claim)
         materials = world.together(lambda: gather(config.data, data, made))
@@ -116,6 +119,20 @@ def _preparation(config: RunConfig, given: Preparation | None) -> Preparation:
                 f"data.{field.name} is of no use beside a preparation, which says that too"
             )
     return given
+
+
+def _check_model(config: RunConfig, given: AttentionPlan | None) -> None:
+    """Raises ValueError for parts that could not be found again, or not be trained.
+
+    PartRefusedError for code of others that was not named.
+    """
+    if given is not None and config.attention != RunConfig.attention:
+        raise ValueError(f"attention {config.attention} is of no use beside a plan")
+    plan = attention_plan(config.attention) if given is None else given
+    plan_to_dict(plan)
+    READOUTS.find(config.model.readout)
+    if config.training.compile:
+        check_sparse(plan)
 
 
 def _run(

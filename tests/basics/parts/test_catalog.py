@@ -8,10 +8,13 @@ from cellformer.data.readers.catalog import READERS
 from cellformer.encodings.catalog import ENCODINGS
 from cellformer.lifting.catalog import LIFTINGS
 from cellformer.lifting.cliques import Cliques
+from cellformer.model.catalogs import ATTENTIONS, READOUTS
 from cellformer.training.catalogs import LOSSES, METRICS
 
 
-@pytest.mark.parametrize("catalog", [LIFTINGS, ENCODINGS, LOSSES, METRICS, READERS])
+@pytest.mark.parametrize(
+    "catalog", [LIFTINGS, ENCODINGS, ATTENTIONS, READOUTS, LOSSES, METRICS, READERS]
+)
 def test_every_listed_part_is_where_the_list_says(catalog):
     for listed in catalog.parts.values():
         assert callable(listed.load())
@@ -24,6 +27,7 @@ def test_settings_become_arguments_where_the_part_takes_them():
     assert LIFTINGS.make("cliques", max_dim=None) == Cliques()
     assert LIFTINGS.make("cliques(max_dim=1)", max_dim=3) == Cliques(max_dim=1)
     assert LIFTINGS.takes("cliques(max_cells=9)", "max_dim")
+    assert not LIFTINGS.takes("cliques(max_dim=1)", "max_dim")
     assert not LIFTINGS.takes("rings", "max_dim")
     assert not LIFTINGS.takes("my.parts:Cliques", "max_dim")
 
@@ -60,3 +64,12 @@ def test_a_factory_is_called_and_a_function_is_not():
     assert called(dict, {"a": 1}, "it") == {"a": 1}
     assert called(len, {}, "it") is len
     assert called(lambda a: a + 1, {"a": 1}, "it", factory=True) == 2
+
+
+def test_what_a_kind_of_part_is_given_beside_joins_its_arguments(module):
+    found, arguments = LIFTINGS.find("cliques", max_dim=3, max_length=5)
+    assert (found, arguments) == (Cliques, {"max_dim": 3})
+    allow_parts(module)
+    found, arguments = LOSSES.find(f"{module}:shift(by=4)", max_dim=3)
+    assert (found.__name__, arguments) == ("shift", {"by": 4})
+    assert {"max_length", "max_dim", "over_limit"} <= LIFTINGS.settings

@@ -11,7 +11,7 @@ from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.lifting.own_cells import OwnCells
 from cellformer.model.diagram import Arrow
-from cellformer.model.plan import pairwise_mixed
+from cellformer.model.pairwise import pairwise_mixed
 
 
 @pytest.mark.parametrize(

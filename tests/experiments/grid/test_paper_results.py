@@ -1,5 +1,4 @@
 from collections import Counter
-from typing import get_args
 
 import pytest
 
@@ -11,7 +10,7 @@ from cellformer.experiments.grid.paper_results import (
     PAPER_SETS,
     PaperScore,
 )
-from cellformer.model.config import AttentionName
+from cellformer.model.catalogs import ATTENTIONS
 
 # The paper's table of best combinations, which repeats a part of its full table.
 COLUMNS = ("bspe", "hodgelap", "rwbspe", "slepians", "rwpe")
@@ -32,7 +31,7 @@ def test_the_full_grid_is_there():
     assert set(PAPER) == {
         (dataset, attention, encoding)
         for dataset in PAPER_SETS
-        for attention in get_args(AttentionName)
+        for attention in ATTENTIONS.names
         for encoding in ENCODINGS.names
     }
     assert len(PAPER) == 90

@@ -22,8 +22,9 @@ from cellformer.encodings.encode import encode
 from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.lift import lift
 from cellformer.lifting.rings import Rings
-from cellformer.model.config import ModelConfig
-from cellformer.model.plan import general_sparse, pairwise_mixed
+from cellformer.model.config import ArchitectureConfig, ModelConfig
+from cellformer.model.general import general_sparse
+from cellformer.model.pairwise import pairwise_mixed
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import RunConfig
 from cellformer.training.loop.fit import Loaders
@@ -160,7 +161,9 @@ def test_sixteen_molecules_are_overfitted_in_a_plain_loop(plan):
     graphs = [Graph.from_smiles(text) for text in SMILES[:16]]
     batch = collate([encode(lift(graph, Rings()), RWPe(4)) for graph in graphs])
     target = torch.linspace(-2, 2, 16)[torch.randperm(16, generator=torch.manual_seed(0))][:, None]
-    config = ModelConfig.for_batch(batch, width=32, layers=2, heads=4, attention_dropout=0.0)
+    config = ModelConfig.for_batch(
+        batch, ArchitectureConfig(width=32, layers=2, heads=4, attention_dropout=0.0)
+    )
     model = CellularTransformer(config, plan)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.0)
     for step in range(400):

@@ -5,6 +5,7 @@ import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 _CALL = re.compile(r"(?P<name>[^()]*?)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
@@ -50,6 +51,11 @@ class Reference:
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         return f"{self.name}({inside})" if inside else self.name
+
+
+def module_name(module: str) -> str:
+    """The name of a module, or of one in a file, as ``import`` has it."""
+    return Path(module).stem if module.endswith(FILE_ENDING) else module
 
 
 def _identifier(word: str) -> bool:

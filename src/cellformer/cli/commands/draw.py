@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse import Namespace
 
 from cellformer.cli.parsing import OF_FEATURES, Parser, add_preparation
-from cellformer.model.config import AttentionName
 from cellformer.training.config import PreparationConfig
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ OPTIONS = {
         {"action": "store_const", "const": True},
     ),
     "attention": Option(
-        ("diagram",), "whose diagram is drawn", "pairwise-sparse", {"type": AttentionName}
+        ("diagram",), "whose diagram is drawn", "pairwise-sparse", {"type": str}
     ),
 }  # fmt: skip
 
@@ -133,7 +132,7 @@ def _chosen(arguments: Namespace) -> dict[str, Any]:
 def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     from cellformer.drawing.diagram import draw_diagram
     from cellformer.drawing.theme import THEMES
-    from cellformer.model.plan import attention_plan
+    from cellformer.model.plans import attention_plan
     from cellformer.training.runs.recipe import Recipe
     from cellformer.training.runs.run_folder import RunFolder
 

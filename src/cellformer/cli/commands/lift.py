@@ -11,7 +11,6 @@ from jsonargparse import Namespace
 from cellformer.cli.parsing import Parser, add_preparation, data_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS
-from cellformer.model.config import AttentionName
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument(
         "--attention",
-        type=AttentionName,
+        type=str,
         default=None,
         help="the attention of the model that --estimate speaks of (default: the preset's)",
     )

@@ -8,14 +8,14 @@ missing. Settings are the paper's for each data set, but for the fields that are
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
 from jsonargparse import Namespace
 
 from cellformer.cli.fields import add_fields, given_fields
 from cellformer.cli.parsing import Parser, add_ray, add_slots
+from cellformer.cli.parts import named_in
 from cellformer.encodings.catalog import ENCODINGS
-from cellformer.model.config import AttentionName
+from cellformer.model.catalogs import ATTENTIONS
 
 AXES = ("data.source", "data.encodings", "training.seed")
 
@@ -33,7 +33,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "the other GCB sets that of gcb-hard, and zinc-full that of zinc",
     )  # fmt: skip
     parser.add_argument(
-        "--attentions", nargs="+", type=AttentionName, default=list(get_args(AttentionName)),
+        "--attentions", nargs="+", type=named_in(ATTENTIONS), default=list(ATTENTIONS.names),
         metavar="ATTENTION", help="who attends to whom",
     )  # fmt: skip
     parser.add_argument(

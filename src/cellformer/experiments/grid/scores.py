@@ -6,10 +6,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cellformer.experiments.grid.grid import ATTENTIONS, AXES, ENCODINGS, paper_preset
+from cellformer.experiments.grid.grid import AXES, ENCODINGS, paper_preset
 from cellformer.experiments.grid.paper_results import PAPER, PaperScore
 from cellformer.experiments.grid.run_result import Finished, RunResult
 from cellformer.experiments.presets import flatten
+from cellformer.model.catalogs import ATTENTIONS
 from cellformer.training.answers.summary import describe_classes
 from cellformer.training.loop.metrics import higher_is_better
 
@@ -147,12 +148,14 @@ def scores_of(results: Iterable[RunResult]) -> tuple[DatasetScores, ...]:
     )
 
 
-def grid_order(key: tuple[str, str]) -> tuple[int, int, str]:
-    """Sorts attentions and encodings as the grid lists them, concatenated encodings last."""
+def grid_order(key: tuple[str, str]) -> tuple[int, str, int, str]:
+    """Sorts attentions and encodings as they are listed, others and concatenated ones last."""
     attention, encoding = key
-    known = encoding in ENCODINGS
-    place = ENCODINGS.index(encoding) if known else len(ENCODINGS)
-    return [str(each) for each in ATTENTIONS].index(attention), place, encoding
+    return _place(attention, ATTENTIONS.names), attention, _place(encoding, ENCODINGS), encoding
+
+
+def _place(name: str, listed: tuple[str, ...]) -> int:
+    return listed.index(name) if name in listed else len(listed)
 
 
 def places(values: Mapping[Key, float], higher: bool) -> dict[Key, int]:

@@ -13,6 +13,7 @@ from cellformer.data.dataset import GraphSet
 from cellformer.data.loading.loader import batches
 from cellformer.data.preparation import Preparation
 from cellformer.data.preparing.prepare import Prepared
+from cellformer.model.described import CellModel, DescribedTransformer
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
@@ -46,9 +47,9 @@ class TrainedRun:
         return cls(folder, config, preparation_in(folder, config), recipe, module)
 
     @property
-    def model(self) -> CellularTransformer:
+    def model(self) -> CellModel:
         """The model with these weights."""
-        assert isinstance(self.module.model, CellularTransformer)
+        assert isinstance(self.module.model, CellularTransformer | DescribedTransformer)
         return self.module.model
 
     def prepare(self, rows: GraphSet) -> Prepared:
