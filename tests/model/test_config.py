@@ -68,7 +68,8 @@ def test_a_batch_alone_gets_the_default_architecture(ring):
     ("values", "message"),
     [
         ({"width": 30}, r"width \(30\) must be a multiple of heads"),
-        ({"width": 0}, "width must be a whole number, at least 1"),
+        ({"width": 0}, "width must be at least 1"),
+        ({"width": True}, "width must be a whole number, at least 1"),
         ({"layers": -1}, "layers must be"),
         ({"readout_layers": 7}, "halved"),
         ({"feedforward_width": 0}, "feedforward_width"),
@@ -117,7 +118,9 @@ def test_the_configuration_survives_json(ring):
 def test_a_misspelt_key_of_a_saved_configuration_names_the_nearest_right_one():
     values = ModelConfig().to_dict()
     values["architecture"]["widht"] = values["architecture"].pop("width")
-    with pytest.raises(ValueError, match="key of architecture 'widht'; did you mean 'width'"):
+    with pytest.raises(
+        ValueError, match=r"field architecture\.widht; did you mean architecture\.width"
+    ):
         ModelConfig.from_dict(values)
     del values["architecture"]["widht"]
     with pytest.raises(ValueError, match="architecture lacks width"):

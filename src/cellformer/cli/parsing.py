@@ -1,6 +1,5 @@
 """A parser whose errors name the nearest right word."""
 
-import difflib
 import re
 import sys
 from argparse import HelpFormatter
@@ -11,6 +10,7 @@ from typing import NoReturn
 
 from jsonargparse import ArgumentParser, Namespace
 
+from cellformer.basics.suggestions import nearest
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
@@ -154,7 +154,7 @@ def suggestion(message: str, vocabulary: Iterable[str]) -> str:
     unknown = re.findall(r"--([\w.-]+)|option '([\w.-]+)'|invalid choice: '([\w.-]+)'", message)
     hints = []
     for word in (next(filter(None, groups)) for groups in unknown):
-        near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+        near = nearest(word, known)
         if near and word not in known:
-            hints.append(known[near[0]])
+            hints.append(known[near])
     return f"\nDid you mean {' and '.join(hints)}?" if hints else ""

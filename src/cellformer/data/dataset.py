@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int64, UInt8
 from numpy.typing import NDArray
 
+from cellformer.basics.checks import one_of
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.descriptors import Descriptors, with_values
 from cellformer.complexes.graph import Graph
@@ -50,8 +51,7 @@ class Task:
             raise ValueError("a task needs at least one target")
         if self.rank is not None and self.rank < 0:
             raise ValueError(f"the rank of the cells to predict must be 0 or more, got {self.rank}")
-        if self.kind not in get_args(Kind):
-            raise ValueError(f"kind must be one of {get_args(Kind)}, got {self.kind!r}")
+        one_of(get_args(Kind), kind=self.kind)
         allowed = {
             "regression": ("mae", "rmse"),
             "binary": ("rocauc", "accuracy"),

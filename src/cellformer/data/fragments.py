@@ -4,6 +4,7 @@ import logging
 from dataclasses import replace
 from typing import get_args
 
+from cellformer.basics.checks import one_of
 from cellformer.data.dataset import GraphSet, SmilesList
 from cellformer.molecules.fragments import Fragments, largest_fragment
 
@@ -17,8 +18,7 @@ def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
     Says in the log how many molecules lost fragments. Raises ValueError where "largest" is asked
     of a set that does not consist of SMILES.
     """
-    if which not in get_args(Fragments):
-        raise ValueError(f"fragments must be one of {get_args(Fragments)}, got {which!r}")
+    one_of(get_args(Fragments), fragments=which)
     if which == "all":
         return source
     if not isinstance(source.graphs, SmilesList):

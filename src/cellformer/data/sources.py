@@ -1,6 +1,5 @@
 """One door to all data: sets by name, files and folders by path."""
 
-import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import (
     GraphSet,
@@ -175,12 +175,8 @@ def no_source(word: str, reason: str = "") -> ValueError:
     """The error for a word that names nothing; ``reason`` says why it is no SMILES either."""
     if Path(word).is_file():
         return ValueError(f"{word}: files of this kind are not read; convert it to a table or .npz")
-    near = difflib.get_close_matches(word.lower(), source_names(), 1)
-    hint = "."
-    if near:
-        hint = f"; did you mean {near[0]!r}?"
-    elif reason:
-        hint = f", and no molecule either: {reason}."
+    no_molecule = f", and no molecule either: {reason}." if reason else "."
+    hint = did_you_mean(word, source_names()) or no_molecule
     return ValueError(
         f"there is no data source {word!r}{hint} Give one of {', '.join(source_names())}, or the "
         f"path of a folder or of a file that ends in {', '.join(FILE_ENDINGS)}"

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from cellformer.basics.suggestions import unknown_choice
+from cellformer.basics.checks import at_least, one_of, share
+from cellformer.basics.keys import check_complete, check_keys
 from cellformer.model.catalogs import READOUTS
 
 if TYPE_CHECKING:
@@ -82,12 +83,10 @@ class ArchitectureConfig:
     descriptor_dropout: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("width", "heads", "descriptor_width"):
-            _at_least(1, name, getattr(self, name))
-        for name in ("layers", "readout_layers"):
-            _at_least(0, name, getattr(self, name))
+        at_least(1, width=self.width, heads=self.heads, descriptor_width=self.descriptor_width)
+        at_least(0, layers=self.layers, readout_layers=self.readout_layers)
         if self.feedforward_width is not None:
-            _at_least(1, "feedforward_width", self.feedforward_width)
+            at_least(1, feedforward_width=self.feedforward_width)
         if self.width % self.heads:
             raise ValueError(f"width ({self.width}) must be a multiple of heads ({self.heads})")
         _check_readout(self)
@@ -99,8 +98,7 @@ class ArchitectureConfig:
             )
         for name in ("dropout", "attention_dropout", "embedding_dropout", "readout_dropout",
                      "descriptor_dropout"):  # fmt: skip
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+            share(**{name: getattr(self, name)})
         for name, choices in (
             ("readout_cells", ReadoutCells),
             ("pooling", Pooling),
@@ -108,8 +106,7 @@ class ArchitectureConfig:
             ("edge_signal", EdgeSignal),
             ("neighbor_weights", NeighborWeights),
         ):
-            if getattr(self, name) not in get_args(choices):
-                raise unknown_choice(name, getattr(self, name), get_args(choices))
+            one_of(get_args(choices), **{name: getattr(self, name)})
 
     @property
     def inner_width(self) -> int:
@@ -134,7 +131,7 @@ class DescriptorShape:
     blank: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
-        _at_least(0, "counts", self.counts)
+        at_least(0, counts=self.counts)
         if not len(self.mean) == len(self.deviation) == len(self.blank):
             raise ValueError("mean, deviation and blank need one entry per value")
         if not all(deviation > 0 for deviation in self.deviation):
@@ -196,11 +193,11 @@ class DataShape:
                 f"{len(self.continuous)}; both need one entry per rank, at least one"
             )
         for column in (number for rank in self.categories for number in rank):
-            _at_least(0, "categories", column)
+            at_least(0, categories=column)
         for columns in self.continuous:
-            _at_least(0, "continuous", columns)
-        _at_least(0, "encoding", self.encoding)
-        _at_least(1, "outputs", self.outputs)
+            at_least(0, continuous=columns)
+        at_least(0, encoding=self.encoding)
+        at_least(1, outputs=self.outputs)
 
     @property
     def num_ranks(self) -> int:
@@ -288,13 +285,14 @@ class ModelConfig:
 
         Raises ValueError where a key is unknown (naming the nearest one) or missing.
         """
-        _check_keys(cls, values, "model")
+        check_keys(cls, values, "model")
+        check_complete(cls, values, "model")
         # Descriptions of before lack what has no effect on their models, or was the only choice.
         spare = {"descriptor_width": 512, "descriptor_dropout": 0.5, "readout": "network"}
         architecture = {**spare, **values["architecture"]}
         data = {"target_rank": None, "descriptors": None, **values["data"]}
-        _check_keys(ArchitectureConfig, architecture, "architecture")
-        _check_keys(DataShape, data, "data")
+        check_complete(ArchitectureConfig, architecture, "architecture")
+        check_complete(DataShape, data, "data")
         return cls(
             ArchitectureConfig(**architecture),
             DataShape(
@@ -311,7 +309,8 @@ class ModelConfig:
 def _descriptors_from(values: Mapping[str, Any] | None) -> DescriptorShape | None:
     if values is None:
         return None
-    _check_keys(DescriptorShape, values, "descriptors")
+    check_keys(DescriptorShape, values, "descriptors")
+    check_complete(DescriptorShape, values, "descriptors")
     columns = (tuple(values[name]) for name in ("mean", "deviation", "blank"))
     return DescriptorShape(values["counts"], *columns)
 
@@ -328,22 +327,3 @@ def _check_readout(chosen: ArchitectureConfig) -> None:
                 f"{entry.name} is of no use with the readout {chosen.readout}, whose arguments "
                 "stand in its text"
             )
-
-
-def _at_least(least: int, name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-
-
-def _check_keys(
-    kind: type[ModelConfig] | type[ArchitectureConfig] | type[DataShape] | type[DescriptorShape],
-    values: Mapping[str, Any],
-    where: str,
-) -> None:
-    known = [entry.name for entry in fields(kind)]
-    for name in values:
-        if name not in known:
-            raise unknown_choice(f"key of {where}", name, known)
-    missing = [name for name in known if name not in values]
-    if missing:
-        raise ValueError(f"{where} lacks {', '.join(missing)}")

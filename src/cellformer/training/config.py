@@ -3,8 +3,6 @@
 The command line and the configuration file are derived from this tree. Importing it is cheap.
 """
 
-import dataclasses
-import difflib
 import json
 import os
 from dataclasses import dataclass, field
@@ -13,6 +11,8 @@ from typing import Any, Literal
 
 from jsonargparse import ArgumentError, ArgumentParser
 
+from cellformer.basics.checks import at_least, positive, share
+from cellformer.basics.keys import check_keys
 from cellformer.data.readers.catalog import READERS
 from cellformer.encodings.catalog import ENCODINGS, encoding_parts
 from cellformer.lifting.catalog import LIFTINGS
@@ -76,9 +76,9 @@ class PreparationConfig:
                             ("max_length", 3)):  # fmt: skip
             value = getattr(self, name)
             if value is not None:
-                _at_least(least, **{name: value})
-        if self.radius is not None and not 0 < self.radius < float("inf"):
-            raise ValueError(f"data.radius must be positive and finite, got {self.radius}")
+                at_least(least, **{name: value})
+        if self.radius is not None:
+            positive(**{"data.radius": self.radius})
         if self.radius is not None and self.neighbors is not None:
             raise ValueError("data.neighbors and data.radius contradict each other; choose one")
         if self.separator is not None and len(self.separator) != 1:
@@ -145,9 +145,9 @@ class DataConfig(PreparationConfig):
         shares = self.fractions or FRACTIONS
         if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
             raise ValueError(f"data.fractions must be three parts of 1, got {self.fractions}")
-        _at_least(0, workers=self.workers)
+        at_least(0, workers=self.workers)
         if self.folds is not None:
-            _at_least(3, folds=self.folds)
+            at_least(3, folds=self.folds)
         if not 0 <= self.fold < (self.folds or 1):
             raise ValueError(
                 f"data.fold must be from 0 to {self.folds - 1}, got {self.fold}"
@@ -187,8 +187,7 @@ class OptimizerConfig:
     """Largest gradient norm; 0 does not clip."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.warmup < 1:
-            raise ValueError(f"optimizer.warmup must be in [0, 1), got {self.warmup}")
+        share(**{"optimizer.warmup": self.warmup})
         if self.peak_rate <= 0 or self.weight_decay < 0 or self.clip_norm < 0:
             raise ValueError(
                 "optimizer.peak_rate must be positive, weight_decay and clip_norm not negative"
@@ -253,12 +252,12 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.loss != "auto":
             LOSSES.check(self.loss)
-        _at_least(1, batch_size=self.batch_size, processes=self.processes)
+        at_least(1, batch_size=self.batch_size, processes=self.processes)
         if self.epochs != "auto":
-            _at_least(1, epochs=self.epochs)
-        _at_least(0, loader_workers=self.loader_workers)
-        if self.max_minutes is not None and not self.max_minutes > 0:
-            raise ValueError(f"max_minutes must be positive, got {self.max_minutes}")
+            at_least(1, epochs=self.epochs)
+        at_least(0, loader_workers=self.loader_workers)
+        if self.max_minutes is not None:
+            positive(max_minutes=self.max_minutes)
         if self.resident is True and self.loader_workers:
             raise ValueError("training.resident leaves nothing to do for training.loader_workers")
         if isinstance(self.class_weights, tuple) and not all(w > 0 for w in self.class_weights):
@@ -266,7 +265,7 @@ class TrainingConfig:
         for name in ("max_steps", "patience", "batch_cells"):
             value = getattr(self, name)
             if value is not None:
-                _at_least(1, **{name: value})
+                at_least(1, **{name: value})
 
 
 @dataclass(frozen=True)
@@ -319,24 +318,3 @@ def _of_before(data: dict[str, Any]) -> dict[str, Any]:
                 "fractions": list(FRACTIONS)}  # fmt: skip
     unset = {name: None for name, value in defaults.items() if data.get(name) == value}
     return {"molecule_descriptors": "none"} | data | unset
-
-
-def check_keys(config: type, values: object, where: str, prefix: str = "") -> None:
-    """Raises ValueError, with the nearest right name, for a key that the dataclass lacks."""
-    if not isinstance(values, dict):
-        raise ValueError(f"{where}: {prefix.rstrip('.') or 'the file'} must be a mapping of fields")
-    fields = {item.name: item.type for item in dataclasses.fields(config)}
-    for key, value in values.items():
-        if key not in fields:
-            near = difflib.get_close_matches(str(key), fields, n=1, cutoff=0.5)
-            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(fields)}"
-            raise ValueError(f"{where}: there is no field {prefix}{key}; {hint}")
-        kind = fields[key]
-        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-            check_keys(kind, value, where, f"{prefix}{key}.")
-
-
-def _at_least(lowest: int, **values: int) -> None:
-    for name, value in values.items():
-        if value < lowest:
-            raise ValueError(f"{name} must be at least {lowest}, got {value}")

@@ -22,6 +22,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from cellformer.basics.checks import at_least
 from cellformer.data.dataset import (
     DEFAULT_METRIC,
     GraphSet,
@@ -144,8 +145,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         share = float(self.validation_fraction)
         if not 0 < share < 1:
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share}")
-        if self.ensemble < 1:
-            raise ValueError(f"ensemble must be at least 1, got {self.ensemble}")
+        at_least(1, ensemble=self.ensemble)
         return RunConfig(
             replace(self._data(), fractions=(1.0 - share, share, 0.0), split_seed=seed),
             self.attention,

@@ -14,10 +14,10 @@ from jsonargparse import Namespace
 from cellformer.cli.fields import add_fields, given_fields
 from cellformer.cli.parsing import Parser, add_ray, add_slots
 from cellformer.cli.parts import named_in
+from cellformer.encodings.catalog import ENCODINGS
 from cellformer.model.catalogs import ATTENTIONS
 
 AXES = ("data.source", "data.encodings", "training.seed")
-ENCODINGS = ("zeros", "bspe", "rwbspe", "rwpe", "hodgelap", "slepians")
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         metavar="ATTENTION", help="who attends to whom",
     )  # fmt: skip
     parser.add_argument(
-        "--encodings", nargs="+", type=str, default=list(ENCODINGS), metavar="ENCODING",
+        "--encodings", nargs="+", type=str, default=list(ENCODINGS.names), metavar="ENCODING",
         help="positional encodings, also joined by + as in rwbspe+rwpe",
     )  # fmt: skip
     parser.add_argument(

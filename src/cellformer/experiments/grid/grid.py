@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cellformer.encodings import catalog
 from cellformer.experiments.grid.paper_results import PAPER_SETS
 from cellformer.experiments.presets import PRESETS, flatten, override
 from cellformer.experiments.running.jobs import Job
@@ -16,7 +17,7 @@ from cellformer.model.catalogs import ATTENTIONS
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.run_folder import RunFolder
 
-ENCODINGS = ("zeros", "bspe", "rwbspe", "rwpe", "hodgelap", "slepians")
+ENCODINGS = catalog.ENCODINGS.names
 AXES = ("data.source", "attention", "data.encodings", "training.seed")
 """The fields that differ from one training of a grid to another."""
 _PRESET_OF = {
