@@ -15,7 +15,7 @@ from cellformer.experiments.baselines.module import BaselineModule
 from cellformer.experiments.baselines.networks import network_of
 from cellformer.model.config import DataShape
 from cellformer.model.feature_scaling import standardize_features
-from cellformer.training.answers.summary import Answer, finish, outputs_of_weights
+from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
 from cellformer.training.answers.trained_run import outputs_of
 from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.preemption import StopRequests
@@ -71,7 +71,8 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> S
 
     outputs = outputs_of_weights(folder, materials, opened)
     parameters = sum(p.numel() for p in module.parameters())
-    return finish(folder, materials, checkpoints, outputs, parameters, config.training.seed)
+    summary = summary_of(folder, materials, checkpoints, outputs, parameters, config.training.seed)
+    return finish(folder, materials, outputs, summary)
 
 
 def _describe(materials: Materials) -> GraphData:

@@ -56,24 +56,19 @@ def write_summary(
     if recipe.task.kind == "regression":
         validated = outputs.get("best", outputs["last"])["val"]
         residuals_of(recipe.task, materials, "val", validated).write(folder.residuals)
-    return finish(folder, materials, checkpoints, outputs, parameters, seed)
+    summary = summary_of(folder, materials, checkpoints, outputs, parameters, seed)
+    return finish(folder, materials, outputs, summary)
 
 
 def finish(
     folder: RunFolder,
     materials: Materials,
-    checkpoints: Checkpoints,
     outputs: Mapping[str, Mapping[str, Outputs]],
-    parameters: int,
-    seed: int,
+    summary: Summary,
 ) -> Summary:
-    """Writes predictions.csv, and summary.json, by which a run is known to be finished.
-
-    ``outputs`` are those of the "best" and the "last" weights for each part that is scored.
-    """
+    """Writes predictions.csv, and summary.json, by which a run is known to be finished."""
     told = predictions_of(materials, outputs.get("best", outputs["last"]))
     write_predictions(folder.predictions, [told])
-    summary = _summary(folder, materials, checkpoints, outputs, parameters, seed)
     summary.write(folder.path)
     return summary
 
@@ -97,7 +92,7 @@ def outputs_of_weights(
     return outputs
 
 
-def _summary(
+def summary_of(
     folder: RunFolder,
     materials: Materials,
     checkpoints: Checkpoints,
@@ -105,6 +100,10 @@ def _summary(
     parameters: int,
     seed: int,
 ) -> Summary:
+    """What a training came to.
+
+    ``outputs`` are those of the "best" and the "last" weights for each part that is scored.
+    """
     task, complexes = materials.task, materials.complexes
     assert complexes.targets is not None
     known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
