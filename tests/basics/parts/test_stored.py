@@ -20,7 +20,7 @@ from cellformer.model.pairwise import pairwise_mixed
         None, True, 3, 0.5, "x", (1, (2, "a")), RWPe(5), up_adjacency,
         OwnCells(InducedCycles(max_length=6)), pairwise_mixed(3), Arrow(2, 2, up_adjacency),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_values_of_this_package_come_back_from_json(value):
     assert from_json(json.loads(json.dumps(to_json(value)))) == value
