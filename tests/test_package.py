@@ -26,6 +26,12 @@ def test_no_class_or_alias_is_named_twice():
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
+def test_no_public_name_is_that_of_a_folder():
+    """An import of the folder would put it in the place of what is meant."""
+    folders = {path.parent.name for path in (ROOT / "src/cellformer").glob("*/__init__.py")}
+    assert folders.isdisjoint(cf.__all__)
+
+
 def test_every_function_takes_paths_as_text_too():
     with warnings.catch_warnings(action="ignore"):  # of libraries, when they are imported
         functions = [getattr(cf, name) for name in cf.__all__]

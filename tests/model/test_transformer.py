@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import cellformer as cf
+from cellformer.chemistry.smiles import ATOM_CATEGORIES, BOND_CATEGORIES
 from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN
 from cellformer.complexes.matrices import hodge_laplacian, incidence
 from cellformer.model.catalogs import ATTENTIONS
@@ -18,7 +19,6 @@ from cellformer.model.general import General
 from cellformer.model.pairwise import Pairwise, pairwise_mixed, pairwise_sparse
 from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
 from cellformer.model.transformer import CellularTransformer
-from cellformer.molecules.smiles import ATOM_CATEGORIES, BOND_CATEGORIES
 
 NAMES = ATTENTIONS.names
 every_attention = pytest.mark.parametrize("name", NAMES)

@@ -10,12 +10,12 @@ from jaxtyping import Bool, Float32, Int64, UInt8
 from numpy.typing import NDArray
 
 from cellformer.basics.checks import one_of
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.descriptors import Descriptors, with_values
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import ranges
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
-from cellformer.molecules.scheme import MoleculeScheme
 
 Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
 Metric: TypeAlias = str
@@ -116,7 +116,7 @@ class SmilesList:
         """The descriptors of some molecules, which have to be valid; None where there are none."""
         if self.descriptors == "none":
             return None
-        from cellformer.molecules.morgan import morgan_counts
+        from cellformer.chemistry.morgan import morgan_counts
 
         return morgan_counts([self.smiles[row] for row in rows])
 

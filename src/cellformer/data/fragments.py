@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import get_args
 
 from cellformer.basics.checks import one_of
+from cellformer.chemistry.fragments import Fragments, largest_fragment
 from cellformer.data.dataset import GraphSet, SmilesList
-from cellformer.molecules.fragments import Fragments, largest_fragment
 
 logger = logging.getLogger(__name__)
 

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from cellformer.basics.parts.stored import from_json, to_json, versions
+from cellformer.chemistry.fragments import Fragments
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.data.complex_list import complex_set
@@ -37,8 +39,6 @@ from cellformer.lifting.lift import Lifting, lift
 from cellformer.lifting.own_cells import own_cells_or_cycles
 from cellformer.lifting.point_cloud import PointNeighbors
 from cellformer.lifting.ring_features import RingFeatures
-from cellformer.molecules.fragments import Fragments
-from cellformer.molecules.scheme import MoleculeScheme
 
 RowObjects: TypeAlias = Graph | CellComplex | Sequence[str | Graph | CellComplex]
 Source: TypeAlias = str | PathLike[str] | pd.DataFrame | ArrowFrame | Table | GraphSet | RowObjects

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from cellformer.basics.suggestions import did_you_mean
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import (
     GraphSet,
@@ -37,7 +38,6 @@ from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import TABLE_ENDINGS, is_table, read_table
 from cellformer.lifting.mesh_features import with_mesh_features
 from cellformer.lifting.point_cloud import PointNeighbors
-from cellformer.molecules.scheme import MoleculeScheme
 
 FILE_ENDINGS = (".npz", *TABLE_ENDINGS, ".pt")
 

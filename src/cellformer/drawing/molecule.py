@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float64
 from rdkit.Chem import rdDepictor
 
-from cellformer.molecules.smiles import parse_smiles
+from cellformer.chemistry.smiles import parse_smiles
 
 
 def molecule_positions(smiles: str) -> Float64[np.ndarray, "atom 2"]:

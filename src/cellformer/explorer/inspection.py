@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float32, Float64
 from scipy.special import expit, softmax
 
+from cellformer.chemistry.fragments import largest_fragment
+from cellformer.chemistry.smiles import parse_smiles
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.drawing.molecule import atom_symbols, molecule_positions
 from cellformer.encodings.catalog import ENCODINGS
 from cellformer.explaining.evaluation import evaluating
-from cellformer.molecules.fragments import largest_fragment
-from cellformer.molecules.smiles import parse_smiles
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import LEVEL, half_widths
 from cellformer.training.answers.trained_run import TrainedRun

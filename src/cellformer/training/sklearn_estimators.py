@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from cellformer.basics.checks import at_least
+from cellformer.chemistry.fragments import Fragments
 from cellformer.data.dataset import (
     DEFAULT_METRIC,
     GraphSet,
@@ -32,7 +33,6 @@ from cellformer.data.dataset import (
 )
 from cellformer.data.tables.table import ArrowFrame, Table
 from cellformer.model.config import ArchitectureConfig
-from cellformer.molecules.fragments import Fragments
 from cellformer.training.answers.answer import answer
 from cellformer.training.answers.ensemble import Ensemble, pooled, spread
 from cellformer.training.config import (

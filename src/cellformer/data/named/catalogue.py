@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from cellformer.basics.suggestions import did_you_mean
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.data.dataset import GraphSet, Metric
 from cellformer.data.flat import FlatGraphs
 from cellformer.data.named.benchmark_set import Form, NamedSet, RemoteFile
@@ -18,7 +19,6 @@ from cellformer.data.readers.tu_folder import read_tu
 from cellformer.data.readers.zinc_pickles import read_zinc
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import read_table
-from cellformer.molecules.scheme import MoleculeScheme
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from rdkit.Chem import AllChem
 
+from cellformer.chemistry.morgan import morgan_counts
 from cellformer.data.dataset import SmilesList
-from cellformer.molecules.morgan import morgan_counts
 from tiny import SMILES
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from cellformer.molecules.smiles import (
+from cellformer.chemistry.smiles import (
     ATOM_CATEGORIES,
     BOND_CATEGORIES,
     CHIRALITY,
@@ -16,7 +16,7 @@ from cellformer.molecules.smiles import (
     atoms_and_bonds,
     parse_smiles,
 )
-from cellformer.molecules.zinc_types import ATOM_TYPES
+from cellformer.chemistry.zinc_types import ATOM_TYPES
 
 
 @pytest.mark.parametrize(

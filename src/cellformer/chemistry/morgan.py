@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import UInt8
 
-from cellformer.molecules.smiles import parse_smiles
+from cellformer.chemistry.smiles import parse_smiles
 
 RADIUS, COLUMNS = 2, 2048
 

@@ -14,9 +14,9 @@ import numpy as np
 from jaxtyping import Int64
 from rdkit import Chem, rdBase
 
-from cellformer.molecules.scheme import MoleculeScheme
-from cellformer.molecules.stereo import stereo_labels
-from cellformer.molecules.zinc_types import zinc_types
+from cellformer.chemistry.scheme import MoleculeScheme
+from cellformer.chemistry.stereo import stereo_labels
+from cellformer.chemistry.zinc_types import zinc_types
 
 _CHIRALITY = {
     "CHI_UNSPECIFIED": 0,
