@@ -29,7 +29,7 @@ from cellformer.data.fragments import keep_fragments
 from cellformer.data.named.benchmark_set import posing
 from cellformer.data.preparing.prepare import OverLimitRows, Prepared, prepare
 from cellformer.data.preparing.shards import ShardExecutor
-from cellformer.data.sources import is_source, no_source, open_source
+from cellformer.data.sources import described_as, is_source, no_source, open_source
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import ArrowFrame, Table, is_table, read_table
 from cellformer.encodings.encode import Encoding, encode
@@ -112,9 +112,9 @@ class Preparation:
                                   **self._of_tables()}.items():  # fmt: skip
                 if value is not None:
                     raise ValueError(f"{option} is of no use with a reader of your own")
-            return keep_fragments(
-                posing(_read(self.reader, fspath(source)), metric, task), self.fragments
-            )
+            read = posing(_read(self.reader, fspath(source)), metric, task)
+            described = described_as(read, self.features, self.molecule_descriptors)
+            return keep_fragments(described, self.fragments)
         if isinstance(source, Graph | CellComplex):
             source = (source,)
         if isinstance(source, Sequence) and not isinstance(source, str):

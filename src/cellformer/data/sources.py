@@ -100,15 +100,7 @@ def open_source(
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
     opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir, neighbors)
-    if not isinstance(opened.graphs, SmilesList):
-        if descriptors != "none":
-            raise ValueError(
-                f"molecule_descriptors are made of SMILES, and {word!r} does not consist of these"
-            )
-        return opened
-    scheme = opened.graphs.scheme if features is None else features
-    graphs = replace(opened.graphs, scheme=scheme, descriptors=descriptors)
-    return replace(opened, graphs=graphs, digest=graphs.digest())
+    return described_as(opened, features, descriptors)
 
 
 def _open(
@@ -158,6 +150,25 @@ def _open(
         _refuse_options(word, target=targets, kind=kind, smiles_column=smiles_column)
         return complex_set([with_mesh_features(read_mesh(path))], name=path.name)
     raise no_source(word)
+
+
+def described_as(
+    opened: GraphSet, features: MoleculeScheme | None, descriptors: MoleculeDescriptors
+) -> GraphSet:
+    """The set with these features and descriptors of molecules that are given as SMILES.
+
+    Raises ValueError for descriptors of a set that consists of other graphs.
+    """
+    if not isinstance(opened.graphs, SmilesList):
+        if descriptors != "none":
+            raise ValueError(
+                f"molecule_descriptors are made of SMILES, and {opened.name!r} does not consist of "
+                "these"
+            )
+        return opened
+    scheme = opened.graphs.scheme if features is None else features
+    graphs = replace(opened.graphs, scheme=scheme, descriptors=descriptors)
+    return replace(opened, graphs=graphs, digest=graphs.digest())
 
 
 def is_source(name: str | os.PathLike[str]) -> bool:
