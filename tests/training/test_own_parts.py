@@ -48,7 +48,7 @@ def config_of(tiny, tmp_path, own, **data):
     )
 
 
-def test_all_parts_train_resume_predict_and_evaluate(tiny, tmp_path, own, monkeypatch):
+def test_all_parts_train_resume_predict_and_evaluate(tiny, tmp_path, own, monkeypatch, caplog):
     config = config_of(tiny, tmp_path, own)
     with pytest.raises(cf.PartRefusedError, match=f"add --import {own}"):
         cf.train(config, tmp_path / "run")
@@ -73,6 +73,10 @@ def test_all_parts_train_resume_predict_and_evaluate(tiny, tmp_path, own, monkey
     told = cf.predict(tmp_path / "run", str(tmp_path / "atoms.list"))
     assert len(told) == len(SMILES)
     assert told["error"].eq("").all()
+    with (tmp_path / f"{own}.py").open("a") as file:
+        file.write("# another text\n")
+    cf.predict(tmp_path / "run", ["CCO"])
+    assert f"{own} has changed since" in caplog.text
     monkeypatch.setattr(trust, "_allowed", {})
     for refused in (cf.predict, cf.evaluate):
         with pytest.raises(cf.PartRefusedError, match=r"model.json: the part .*add --import"):

@@ -1,6 +1,7 @@
 """How a row of a source becomes a complex: one value, the same for training and for new rows."""
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
@@ -10,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cellformer.basics.parts.stored import from_json, to_json, versions
+from cellformer.basics.parts.stored import changed_since, from_json, to_json, versions
 from cellformer.chemistry.fragments import Fragments
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
@@ -46,6 +47,8 @@ Source: TypeAlias = str | PathLike[str] | pd.DataFrame | ArrowFrame | Table | Gr
 SMILES, a graph, a complex, or a list of such."""
 Reader: TypeAlias = Callable[[str], GraphSet]
 """A reader of your own: from what names the source to its graphs, with their task and split."""
+
+logger = logging.getLogger(__name__)
 
 FORMAT = 1
 
@@ -245,7 +248,8 @@ class Preparation:
     def read(cls, path: Path) -> "Preparation":
         """Reads preparation.json; raises ValueError, naming the file, where it is off.
 
-        PartRefusedError where it names code that was not named by `allow_parts`.
+        PartRefusedError where it names code that was not named by `allow_parts`. Warns where that
+        code has changed since.
         """
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
@@ -254,9 +258,15 @@ class Preparation:
         if not isinstance(values, dict):
             raise ValueError(f"{path}: cannot be read as a preparation (it is no mapping)")
         try:
-            return cls.from_dict(values)
-        except (TypeError, ValueError) as error:
+            made = cls.from_dict(values)
+            changed = changed_since(values["versions"])
+        except (AttributeError, TypeError, ValueError) as error:
             raise type(error)(f"{path}: {error}") from error
+        for module in changed:
+            logger.warning(
+                "%s has changed since %s was written; predictions may be others now", module, path
+            )
+        return made
 
     def _made(self, rows: GraphSet, row: int, encoded: bool) -> CellComplex:
         """Features of the whole row are joined last."""
