@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import floors
 import numpy as np
 import torch
 from matplotlib.axes import Axes
@@ -246,6 +247,11 @@ def naphthalene(theme: cf.Theme) -> Figure:
     """Its atoms, bonds and rings, colored by an encoding."""
     cells = cf.encode(cf.lift(cf.Graph.from_smiles(NAPHTHALENE), cf.Rings()), cf.BSPe(8))
     return cf.draw_complex(cells, positions=cf.molecule_positions(NAPHTHALENE), size=4, theme=theme)
+
+
+def house_of_the_package(theme: cf.Theme) -> Figure:
+    """Who imports from whom."""
+    return floors.draw_floors(theme)
 
 
 def torus() -> cf.CellComplex:
