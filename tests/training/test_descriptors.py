@@ -16,6 +16,7 @@ from cellformer.data.loading.loader import ComplexDataset
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import Table
 from cellformer.model.config import ArchitectureConfig
+from cellformer.model.described import DescribedTransformer
 from cellformer.training.answers.counts_share import balance
 from cellformer.training.answers.predict import predict
 from cellformer.training.answers.trained_run import TrainedRun
@@ -181,7 +182,8 @@ def test_an_estimator_reads_fingerprints_unless_told_otherwise():
     sizes = np.arange(24.0)
     for chosen, read in (("morgan", True), ("none", False)):
         fitted = CellularRegressor(molecule_descriptors=chosen, **options).fit(SMILES, sizes)
-        assert (fitted.ensemble_.runs[0].model.counts is not None) == read
+        model = fitted.ensemble_.runs[0].module.model
+        assert isinstance(model, DescribedTransformer) == read
         assert np.isfinite(fitted.predict(SMILES[:2])).all()
 
 

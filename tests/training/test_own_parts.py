@@ -60,7 +60,7 @@ def test_all_parts_train_resume_predict_and_evaluate(tiny, tmp_path, own, monkey
     cf.resume(tmp_path / "run")
     for name in ("best.safetensors", "last.safetensors"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    assert whole["metric"] == f"{own}:worst"
+    assert whole.metric == f"{own}:worst"
     scored = cf.evaluate(tmp_path / "run")["scores"]
     assert scored[f"{own}:worst"] >= scored["rmse"] >= scored["mae"] > 0
     kept = json.loads((tmp_path / "run" / "preparation.json").read_text())
