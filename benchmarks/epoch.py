@@ -24,16 +24,17 @@ from cellformer.data.interop.pyg_data import to_pyg
 from cellformer.data.loading.loader import batches
 from cellformer.data.sources import open_source
 from cellformer.experiments.presets import PRESETS
-from cellformer.model.config import AttentionName, DataShape, ModelConfig
+from cellformer.model.config import DataShape, ModelConfig
 from cellformer.model.device_neighborhoods import resident_for
 from cellformer.model.patterns import patterns
-from cellformer.model.plan import attention_plan
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
+from cellformer.training.config import ENCODING_SIZE
 from cellformer.training.loop.allocator import keep_freed_memory
 from cellformer.training.materials.materials import Materials, gather
 
 PRESET = PRESETS["zinc"]
-ATTENTIONS: tuple[AttentionName, ...] = ("pairwise-mixed", "pairwise-sparse", "general-sparse")
+ATTENTIONS = ("pairwise-mixed", "pairwise-sparse", "general-sparse")
 
 
 class GPS(nn.Module):
@@ -45,7 +46,7 @@ class GPS(nn.Module):
 
     def __init__(self, node_types: int, edge_types: int):
         super().__init__()
-        chosen, encoding = PRESET.model, PRESET.data.encoding_size
+        chosen, encoding = PRESET.model, ENCODING_SIZE
         width = chosen.width
         self.node = nn.Embedding(node_types, width - encoding)
         self.encoding = nn.Linear(encoding, encoding)
@@ -115,7 +116,7 @@ def ours(materials: Materials, model: CellularTransformer) -> Callable[[], None]
 def gps(materials: Materials) -> tuple[GPS, Callable[[], None]]:
     """The same with PyTorch Geometric's loader, encodings computed beforehand as ours are."""
     source = open_source("zinc")
-    encode = AddRandomWalkPE(PRESET.data.encoding_size)
+    encode = AddRandomWalkPE(ENCODING_SIZE)
     graphs: list[Data] = []
     for row in materials.split["train"].tolist():
         data = encode(to_pyg(source.graph(row)))
@@ -151,7 +152,7 @@ def collated(
         batch = next(loader)
         for rank in model.embedding.ranks_from_vertices(batch):
             model.embedding.corners(batch, rank)
-        for pattern in patterns(batch, model.plan, binary=False):
+        for pattern in patterns(batch, model.plan.relations(batch.dim), binary=False):
             if isinstance(pattern, Neighborhood):
                 _ = pattern.components, pattern.transposed  # the kernels read them
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from cellformer.attention.gpu.operator import sparse_attention_backward_op, sparse_attention_op
+from cellformer.attention.gpu.operator import interpret_on_cpu
 
 PACKAGES = ("torch", "triton", "torch-geometric", "numba", "numpy", "lightning")
 
@@ -28,14 +28,6 @@ def versions() -> dict[str, str | None]:
         except metadata.PackageNotFoundError:
             found[package] = None
     return found
-
-
-def interpret_kernels() -> None:
-    """Has the GPU's operator take tensors on a CPU, by Triton's interpreter."""
-    from cellformer.attention.gpu import launch
-
-    sparse_attention_op.register_kernel("cpu")(launch.forward)
-    sparse_attention_backward_op.register_kernel("cpu")(launch.backward)
 
 
 @dataclass
@@ -63,7 +55,7 @@ class Part:
         given = options.parse_args()
         device = torch.device(given.device)
         if device.type == "cpu":
-            interpret_kernels()
+            interpret_on_cpu()
         return cls(file, device, bool(given.small), given.out, given.scratch, given.seconds)
 
     @property

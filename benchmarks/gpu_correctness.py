@@ -9,12 +9,13 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend
 
 from benchmarks.gpu_common import Part
-from cellformer.attention.arrows import ArrowAttention, Columns, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.cpu.operator import operands
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
 from cellformer.attention.dense.sdpa import dense_sdpa_attention
 from cellformer.attention.gpu.dense_pairs import AllPairs, dense_pairs_attention
+from cellformer.attention.gpu.operands import SparseOperands
 from cellformer.attention.gpu.operator import fused_sparse_attention, sparse_attention_op
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.complexes.batches.neighborhood import Neighborhood
@@ -102,7 +103,7 @@ def dropout(part: Part) -> dict[str, Any]:
     inputs = inputs_of(cells, cells, (width, width), heads)
     seed = torch.tensor([2**62 + 12345])
     arrow = ArrowAttention(
-        *(Columns(0, 0), Columns(1, 0), Columns(2, 0), Columns(0, 0)),
+        *(ColumnBlock(0, 0), ColumnBlock(1, 0), ColumnBlock(2, 0), ColumnBlock(0, 0)),
         *(width, width, heads, neighborhood),
     )
 
@@ -115,9 +116,24 @@ def dropout(part: Part) -> dict[str, Any]:
     pairs, moved_seed = neighborhood.to(part.device), seed.to(part.device)
 
     def there(*rows: Tensor) -> Tensor:
-        indices = (pairs.offsets, pairs.senders, pairs.weights, None, None, None)
+        query, key, value = rows
+        given = SparseOperands(
+            query=query,
+            key=key,
+            value=value,
+            offsets=pairs.offsets,
+            senders=pairs.senders,
+            weights=pairs.weights,
+            transposed_offsets=None,
+            transposed_receivers=None,
+            transposed_pairs=None,
+            bias=None,
+            seed=moved_seed,
+            scale=0.3,
+            dropout=0.1,
+        )
         output: Tensor
-        output, _ = sparse_attention_op(*rows, *indices, None, moved_seed, 0.3, 0.1)
+        output, _ = sparse_attention_op(*given)
         return output
 
     once, again = (differentiated(there, inputs, torch.float64, part.device) for _ in range(2))

@@ -4,7 +4,7 @@ import json
 import shutil
 import tarfile
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
@@ -55,7 +55,7 @@ def main() -> None:
     start = time.perf_counter()
     try:
         summary = train(config, run)
-        print(json.dumps(summary, indent=2, default=str))
+        print(json.dumps(asdict(summary), indent=2))
     except TrainingInterrupted as interrupted:
         print(interrupted)
     finally:

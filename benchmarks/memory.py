@@ -24,8 +24,8 @@ from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.examples import torus_grid
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwpe import RWPe
-from cellformer.model.config import ModelConfig
-from cellformer.model.plan import attention_plan
+from cellformer.model.config import ArchitectureConfig, ModelConfig
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.estimating.step_memory import kept_tensors
 
@@ -91,7 +91,9 @@ def _run(cells: int, attention: str, before: int = 0) -> Measured:
     batch = collate([made])
     times.append(time.perf_counter())
     torch.manual_seed(0)
-    config = ModelConfig.for_batch(batch, WIDTH, LAYERS, HEADS)
+    config = ModelConfig.for_batch(
+        batch, ArchitectureConfig(width=WIDTH, layers=LAYERS, heads=HEADS)
+    )
     model = CellularTransformer(config, attention_plan(attention))
     model(batch).sum().backward()
     times.append(time.perf_counter())

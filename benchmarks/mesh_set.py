@@ -80,8 +80,8 @@ def main() -> None:
             source = Path(temporary) / "pieces"
             write_set(source, seed)
             for name, config in configurations(source, seed).items():
-                scores = train(config, Path(temporary) / name)["scores"]
-                best, last = (scores[which]["test"]["accuracy"] for which in ("best", "last"))
+                summary = train(config, Path(temporary) / name)
+                best, last = (summary.score("test", which) for which in ("best", "last"))
                 print(f"| {name} | {seed} | {best:.3f} | {last:.3f} |", flush=True)
 
 

@@ -33,6 +33,7 @@ from sklearn.metrics import root_mean_squared_error
 
 from cellformer.training.config import RunConfig
 from cellformer.training.materials.materials import gather
+from cellformer.training.runs.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -93,13 +94,13 @@ def our_score(name: str, seed: int, folder: Path, extra: Sequence[str] = ()) -> 
     cellformer("predict", str(run), str(test), "-o", str(run / "predicted.csv"), "--overwrite")
     predicted = pd.read_csv(run / "predicted.csv")
     assert predicted["error"].isna().all()
-    summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    summary = Summary.read(run)
     return {
         "seed": seed,
         "rmse": float(root_mean_squared_error(predicted[table.target], predicted["prediction"])),
-        "best_epoch": summary["best_epoch"],
-        "epochs": summary["epochs"],
-        "seconds": summary["seconds"],
+        "best_epoch": summary.best_epoch,
+        "epochs": summary.epochs,
+        "seconds": summary.seconds,
         "rows": {part: len(numbers) for part, numbers in rows.items()},
     }
 
@@ -132,9 +133,7 @@ def forest_score(name: str, seed: int, folder: Path) -> dict[str, Any]:
 def rows_of(run: Path) -> dict[str, np.ndarray]:
     """The rows of the source in each part of a run's split."""
     materials = gather(RunConfig.from_json(run / "config.json").data)
-    failed = [row for row, _ in materials.failures]
-    present = np.setdiff1d(np.arange(len(materials.graphs)), failed)
-    return {part: present[numbers] for part, numbers in materials.split.items()}
+    return {part: materials.rows[numbers] for part, numbers in materials.split.items()}
 
 
 def cellformer(*arguments: str) -> None:

@@ -91,7 +91,7 @@ def measured(case: str, preset: str, file: str, runs: int, profile: bool) -> lis
 
     def make_batch() -> CellBatch:
         batch = CellBatch.from_ragged(materials.complexes.take(chosen))
-        patterns(batch, recipe.plan, binary)
+        patterns(batch, recipe.plan.relations(batch.dim), binary)
         return batch
 
     batch = make_batch()

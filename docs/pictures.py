@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import floors
 import numpy as np
 import torch
 from matplotlib.axes import Axes
@@ -174,15 +175,11 @@ def forms(theme: cf.Theme) -> Figure:
     for ax, name in zip(axes, FORMS, strict=False):
         plan = cf.attention_plan(name)
         seen = np.zeros((bounds[-1], bounds[-1]))
-        if isinstance(plan, cf.General):
-            seen[:] = float(plan.dense)
-            seen[plan.diagram.block_matrix(cells).toarray() != 0] = 2
-        else:
-            for arrow in plan.diagram.arrows:
-                rows = slice(bounds[arrow.receiver], bounds[arrow.receiver + 1])
-                columns = slice(bounds[arrow.sender], bounds[arrow.sender + 1])
-                matrix = arrow.matrix(cells).toarray()
-                seen[rows, columns] = np.where(matrix != 0, 2, float(arrow.dense))
+        for relation in plan.relations(cells.dim):
+            rows = slice(bounds[relation.receivers[0]], bounds[relation.receivers[-1] + 1])
+            columns = slice(bounds[relation.senders[0]], bounds[relation.senders[-1] + 1])
+            matrix = relation.matrix(cells).toarray()
+            seen[rows, columns] = np.where(matrix != 0, 2, float(relation.dense))
         ax.imshow(seen, cmap=shades, vmin=0, vmax=2)
         for bound in bounds[1:-1]:
             ax.axhline(bound - 0.5, color=theme.ink, lw=1)
@@ -202,7 +199,8 @@ def attention(theme: cf.Theme) -> Figure:
     """What the rings of caffeine take from its bonds in a model that has learned nothing yet."""
     cells = cf.encode(_caffeine(), [cf.BSPe(8), cf.RWPe(8)])
     torch.manual_seed(0)
-    config = cf.ModelConfig.for_batch(cf.collate([cells]), width=32, layers=2, heads=4, outputs=1)
+    small = cf.ArchitectureConfig(width=32, layers=2, heads=4)
+    config = cf.ModelConfig.for_batch(cf.collate([cells]), small)
     model = cf.CellularTransformer(config, cf.pairwise_sparse())
     with use_attention("reference"):  # nothing to compile for one picture
         attentions = cf.attention_of(model, cells)
@@ -249,6 +247,11 @@ def naphthalene(theme: cf.Theme) -> Figure:
     """Its atoms, bonds and rings, colored by an encoding."""
     cells = cf.encode(cf.lift(cf.Graph.from_smiles(NAPHTHALENE), cf.Rings()), cf.BSPe(8))
     return cf.draw_complex(cells, positions=cf.molecule_positions(NAPHTHALENE), size=4, theme=theme)
+
+
+def house_of_the_package(theme: cf.Theme) -> Figure:
+    """Who imports from whom."""
+    return floors.draw_floors(theme)
 
 
 def torus() -> cf.CellComplex:

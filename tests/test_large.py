@@ -13,7 +13,7 @@ def peak_per_cell(side):
     try:
         batch = cf.collate([cf.encode(torus_grid(side, side), cf.RWPe(8))])
         for plan in (cf.pairwise_sparse(), cf.general_sparse()):
-            patterns(batch, plan, False)
+            patterns(batch, plan.relations(batch.dim), False)
         return tracemalloc.get_traced_memory()[1] / sum(batch.num_cells)
     finally:
         tracemalloc.stop()

@@ -3,7 +3,8 @@
 import os
 import re
 
-from cellformer.cli.main import build_parser
+from cellformer.cli.main import COMMANDS, build_parser
+from cellformer.cli.parsing import Parser
 
 CONFIGURED = re.compile(
     r"^ +--(data|model|optimizer|training)[ .].*?(?=^ {0,3}\S|^$|\Z)", re.M | re.S
@@ -14,10 +15,9 @@ GROUP = re.compile(r"^[A-Z][^\n]*:\n+(?=[A-Z]|\Z)", re.M)
 def commands() -> str:
     """A section for each command. Fields of the configuration are left to their own page."""
     os.environ["COLUMNS"] = "82"
-    parser = build_parser([])
-    (subcommands,) = (action for action in parser._actions if action.dest == "command")
     sections = []
-    for name, command in subcommands.choices.items():
+    for name in COMMANDS:
+        command = parser_of(name)
         told = command.format_help()
         configured = "--data.target" in told
         command.usage = f"cellformer {name} {_positionals(command)}[options]"
@@ -28,6 +28,14 @@ def commands() -> str:
                 "Besides, it takes fields of the [configuration](configuration.md) as options.\n"
             )
     return "\n".join(sections)
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of one command."""
+    parser = build_parser([name])
+    (subcommands,) = (action for action in parser._actions if action.dest == "command")
+    command: Parser = subcommands.choices[name]
+    return command
 
 
 def _positionals(command: object) -> str:

@@ -4,7 +4,8 @@ import dataclasses
 import types
 from typing import Literal, Union, get_args, get_origin, get_type_hints
 
-from cellformer.cli.main import build_parser
+from commands import parser_of
+
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import RunConfig
 
@@ -42,10 +43,8 @@ def presets() -> str:
 
 def _help() -> dict[str, str]:
     """What the command line says of each field."""
-    parser = build_parser([])
-    (subcommands,) = (action for action in parser._actions if action.dest == "command")
-    train = subcommands.choices["train"]
-    return {action.dest: action.help for action in train._actions if isinstance(action.help, str)}
+    actions = parser_of("train")._actions
+    return {action.dest: action.help for action in actions if isinstance(action.help, str)}
 
 
 def _values(hint: object) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import commands
 import configuration
+import floors
 import measurements
 import reference
 import runs
@@ -32,6 +33,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "timings": measurements.timings,
     "memory": measurements.memory,
     "machine": measurements.machine,
+    "floors": floors.table,
     "optional": optional,
     "runs": runs.runs,
 }

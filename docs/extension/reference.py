@@ -90,8 +90,8 @@ def _field(field: ast.AnnAssign) -> str:
     if default is None:
         return told
     if isinstance(default, ast.Call) and ast.unparse(default.func) == "field":
-        (factory,) = (word.value for word in default.keywords if word.arg == "default_factory")
-        return f"{told} = {ast.unparse(factory)}()"
+        words = {word.arg: ast.unparse(word.value) for word in default.keywords}
+        return f"{told} = {words.get('default') or words['default_factory'] + '()'}"
     return f"{told} = {ast.unparse(default)}"
 
 

@@ -2,6 +2,9 @@
 
 import json
 from pathlib import Path
+from typing import Any
+
+from cellformer.training.runs.summary import Summary
 
 FOLDER = Path(__file__).parents[2] / "results"
 
@@ -12,22 +15,21 @@ def runs() -> str:
     for file in sorted(FOLDER.rglob("summary.json")):
         if not file.with_name("config.json").exists():
             continue
-        summary = json.loads(file.read_text(encoding="utf-8"))
-        if "members" in summary:
-            continue  # its members stand in folders of their own
+        summary = Summary.read(file.parent)
         config = json.loads(file.with_name("config.json").read_text(encoding="utf-8"))
-        metric = summary["metric"]
-        score = summary["scores"].get("best", summary["scores"]["last"]).get("test", {}).get(metric)
-        constant = summary["baseline"].get("test", {}).get(metric)
+        test, constant = (
+            part.get("test", {}).get(summary.metric)
+            for part in (summary.reported, summary.baseline)
+        )
         told = [
-            summary["data"]["name"],
-            f"`{config['attention']}`" if "attention" in config else f"{config['baseline']} (PyG)",
+            summary.data.name,
+            _network(config),
             f"`{config['data']['encodings']}`",
             f"`{config['data']['lifting']}`",
-            f"{summary['epochs']}",
-            f"{summary['parameters']:,}",
-            metric,
-            _number(score),
+            f"{summary.epochs}",
+            f"{summary.parameters:,}",
+            summary.metric,
+            _number(test),
             _number(constant),
             f"`{file.parent.relative_to(FOLDER)}`",
         ]
@@ -39,6 +41,13 @@ def runs() -> str:
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     lines += ["| " + " | ".join(told) + " |" for *_, told in sorted(found)]
     return "\n".join(lines)
+
+
+def _network(config: dict[str, Any]) -> str:
+    if "attention" in config:
+        return f"`{config['attention']}`"
+    note = ", not the published network" if config["baseline"] == "MinCutPool" else ""
+    return f"{config['baseline']} (PyG{note})"
 
 
 def _number(value: float | None) -> str:

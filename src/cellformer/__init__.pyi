@@ -1,5 +1,6 @@
 from .attention.dense.memory import DenseMemoryError
 from .attention.operator import attend
+from .basics.parts.trust import PartRefusedError, allow_parts
 from .complexes.batches.batch import CellBatch, collate
 from .complexes.batches.device_store import ResidentComplexes
 from .complexes.cell_complex import CellComplex
@@ -37,6 +38,7 @@ from .data.interop.pyg_transform import AddCells
 from .data.interop.toponetx_complex import from_toponetx, to_toponetx
 from .data.interop.toponetx_sets import from_toponetx_list
 from .data.loading.loader import batches
+from .data.preparation import Preparation
 from .data.preparing.prepare import Prepared, prepare
 from .data.readers.mesh_file import read_mesh
 from .data.readers.npz import read_npz, write_npz
@@ -85,19 +87,16 @@ from .lifting.ring_features import RingFeatures
 from .lifting.rings import Rings
 from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
+from .model.described import DescribedTransformer
 from .model.device_neighborhoods import resident_for
 from .model.diagram import Arrow, TensorDiagram, paper_diagram
 from .model.feature_scaling import standardize_features
-from .model.plan import (
-    General,
-    Pairwise,
-    attention_plan,
-    general_dense,
-    general_sparse,
-    pairwise_dense,
-    pairwise_mixed,
-    pairwise_sparse,
-)
+from .model.general import General, general_dense, general_sparse
+from .model.layer import LayerOptions
+from .model.pairwise import Pairwise, pairwise_dense, pairwise_mixed, pairwise_sparse
+from .model.plan import AttentionPlan
+from .model.plans import attention_plan
+from .model.relation import Relation
 from .model.transformer import CellularTransformer
 from .report.write import write_report
 from .training.answers.evaluate import evaluate
@@ -105,6 +104,7 @@ from .training.answers.predict import predict
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.estimating.estimate import Estimate, estimate
 from .training.loop.preemption import TrainingInterrupted
+from .training.runs.summary import EnsembleSummary, Summary
 from .training.several import cross_validate, train_ensemble
 from .training.sklearn_estimators import CellularClassifier, CellularRegressor
 from .training.train import resume, train
@@ -118,6 +118,7 @@ __all__ = [
     "AddCells",
     "ArchitectureConfig",
     "Arrow",
+    "AttentionPlan",
     "BSPe",
     "CellBatch",
     "CellComplex",
@@ -132,9 +133,11 @@ __all__ = [
     "DataConfig",
     "DataShape",
     "DenseMemoryError",
+    "DescribedTransformer",
     "DisjointUnion",
     "EncodedRanks",
     "Encoding",
+    "EnsembleSummary",
     "Estimate",
     "Features",
     "General",
@@ -144,6 +147,7 @@ __all__ = [
     "HodgeLap",
     "InducedCycles",
     "Job",
+    "LayerOptions",
     "Lifting",
     "LiftingLimitError",
     "ModelConfig",
@@ -151,12 +155,15 @@ __all__ = [
     "Outcome",
     "OwnCells",
     "Pairwise",
+    "PartRefusedError",
     "PointNeighbors",
+    "Preparation",
     "Prepared",
     "RWBSPe",
     "RWPe",
     "RaggedComplexes",
     "RaggedGraphs",
+    "Relation",
     "ResidentComplexes",
     "RingFeatures",
     "Rings",
@@ -164,6 +171,7 @@ __all__ = [
     "Sequential",
     "Skeleton",
     "Slepians",
+    "Summary",
     "Table",
     "Task",
     "TensorDiagram",
@@ -171,6 +179,7 @@ __all__ = [
     "TrainingConfig",
     "TrainingInterrupted",
     "Zeros",
+    "allow_parts",
     "attach_cycles",
     "attend",
     "attention_of",

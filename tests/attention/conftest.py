@@ -3,7 +3,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from cellformer.attention.gpu.operator import sparse_attention_backward_op, sparse_attention_op
+from cellformer.attention.gpu.operator import interpret_on_cpu
 from cellformer.complexes.batches.neighborhood import Neighborhood
 
 
@@ -51,8 +51,6 @@ def dense_matrix():
 def interpreted():
     """The GPU's operator takes tensors on a CPU, its kernels run by Triton's interpreter."""
     triton = pytest.importorskip("triton")
-    launch = pytest.importorskip("cellformer.attention.gpu.launch")
     if not triton.knobs.runtime.interpret:
         pytest.skip("TRITON_INTERPRET is not 1, so Triton's kernels need a GPU")
-    sparse_attention_op.register_kernel("cpu")(launch.forward)
-    sparse_attention_backward_op.register_kernel("cpu")(launch.backward)
+    interpret_on_cpu()

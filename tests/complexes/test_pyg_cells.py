@@ -44,7 +44,7 @@ def test_a_batch_of_pyg_is_a_batch_of_ours(order):
         )
     ours, theirs = cf.collate(listed), cf.batch_from_pyg(batch)
     assert theirs.targets[:, 0].tolist() == [0, 1, 2, 3, 4]
-    config = cf.ModelConfig.for_batch(ours, width=16, layers=1, heads=2)
+    config = cf.ModelConfig.for_batch(ours, cf.ArchitectureConfig(width=16, layers=1, heads=2))
     model = cf.CellularTransformer(config, cf.pairwise_mixed()).eval()
     assert torch.equal(model(ours), model(theirs))
 

@@ -3,13 +3,13 @@ import logging
 import numpy as np
 import pytest
 
+from cellformer.chemistry.fragments import largest_fragment
 from cellformer.complexes.graph import Graph
 from cellformer.data.flat import in_memory
 from cellformer.data.fragments import keep_fragments
 from cellformer.data.splitting.molecule_keys import molecule_keys
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import read_table
-from cellformer.molecules.fragments import largest_fragment
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,16 @@ def test_every_rank_is_a_disk_and_every_arrow_an_arrow(max_rank):
     assert len(ax.get_legend().get_texts()) == 2
 
 
+@pytest.mark.parametrize("plan", [cf.general_dense(), cf.general_sparse(), cf.pairwise_dense()])
+def test_dense_arrows_are_wide_and_one_softmax_is_told(plan):
+    (ax,) = draw_diagram(plan).axes
+    arrows = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
+    wide = [arrow.get_linewidth() == 3.0 for arrow in arrows]
+    assert wide == [plan != cf.general_sparse()] * 7
+    assert ("one softmax" in ax.get_title()) == isinstance(plan, cf.General)
+    assert len(ax.get_legend().get_texts()) == 1
+
+
 def test_neighborhoods_are_named():
     def same_ring(cells):
         raise AssertionError("a picture needs no matrix")

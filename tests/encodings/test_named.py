@@ -28,12 +28,12 @@ def test_names_become_encodings(text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bpse", "'bpse' in 'bpse' is not an encoding; did you mean 'bspe'"),
+        ("bpse", "unknown encoding 'bpse'; did you mean 'bspe'"),
         ("rwpe+RWBSPE", "did you mean 'rwbspe'"),
         ("slepian", "did you mean 'slepians'"),
-        ("qqqqqqqq", "The encodings are zeros, bspe"),
-        ("bspe+", "'' in 'bspe[+]' is not an encoding"),
-        ("", "is not an encoding"),
+        ("qqqqqqqq", "choose from zeros, bspe"),
+        ("bspe+", "'bspe[+]' has an empty place; the encodings are zeros, bspe"),
+        ("", "'' has an empty place"),
         ("bspe:four", "size of 'bspe' in 'bspe:four' must be a number, got 'four'"),
         ("bspe:", "must be a number, got ''"),
         ("bspe:0", "at least 1, got 0"),

@@ -1,10 +1,10 @@
 """All tests that start Ray: a cluster of two machines that are processes of this one."""
 
 import csv
-import json
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -13,12 +13,14 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from cellformer.basics.parts import trust
+from cellformer.basics.parts.trust import allow_parts
 from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import Task
 from cellformer.data.flat import in_memory
 from cellformer.data.preparing import prepare as preparation
 from cellformer.encodings.rwbspe import RWBSPe
-from cellformer.experiments.ray import cluster
+from cellformer.experiments.ray import cluster as ray_cluster
 from cellformer.experiments.ray.runner import RayRunner
 from cellformer.experiments.ray.shards import RayShards
 from cellformer.experiments.running.jobs import Job
@@ -28,6 +30,8 @@ from cellformer.experiments.search.space import SearchSpace
 from cellformer.experiments.search.tune import Tuner
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.training.config import RunConfig
+from cellformer.training.runs.summary import Summary
+from own_parts import TEXT
 from tiny import with_training
 
 # Ray itself leaves the files of its logs, and pipes of processes that it ends, to the collector.
@@ -37,7 +41,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-NODE = {"num_cpus": 1, "object_store_memory": cluster.OBJECT_STORE_BYTES}
+NODE = {"num_cpus": 1, "object_store_memory": ray_cluster.OBJECT_STORE_BYTES}
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +94,21 @@ def kill_worker_of(folder):
     os.kill(int(told.split("process ")[1].rstrip(")")), signal.SIGKILL)
 
 
-def test_jobs_end_as_in_one_process_though_a_worker_is_killed(cluster, tiny, tmp_path, caplog):
+def test_jobs_end_as_in_one_process_though_a_worker_is_killed(
+    cluster, tiny, tmp_path, caplog, monkeypatch
+):
     caplog.set_level(logging.INFO)
-    configs = {"long": with_training(tiny, epochs=30), "short": with_training(tiny, epochs=2)}
+    monkeypatch.setattr(trust, "_allowed", {})
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "parts_for_ray.py").write_text(TEXT)
+    allow_parts(str(tmp_path / "parts_for_ray.py"))
+    short = with_training(tiny, epochs=2)
+    own = replace(short.data, lifting="parts_for_ray:SmallRings(longest=6)")
+    configs = {
+        "long": with_training(tiny, epochs=30),
+        "short": short,
+        "own": replace(short, data=own),
+    }
     outcomes = {}
 
     def jobs(root):
@@ -115,8 +131,8 @@ def test_jobs_end_as_in_one_process_though_a_worker_is_killed(cluster, tiny, tmp
     Sequential()(jobs("one"), lambda job, outcome: expected.update({job.folder.name: outcome}))
     for job in jobs("ray"):
         summary = outcomes[job].summary
-        assert summary == json.loads((job.folder / "summary.json").read_text())
-        assert summary["scores"] == expected[job.folder.name].summary["scores"]
+        assert summary == Summary.read(job.folder)
+        assert summary.scores == expected[job.folder.name].summary.scores
     assert not list(tmp_path.glob("ray/.ray-*"))
 
 
@@ -124,7 +140,7 @@ def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
     base = with_training(tiny, epochs=3)
     given = {
         "optimizer.peak_rate": {"log_uniform": ["1e-4", 0.1]},
-        "data.encodings": {"choice": ["rwpe:2", "zeros", "nonsense"]},
+        "data.encodings": {"choice": ["rwpe:2", "zeros", "nowhere.parts:X"]},
     }
     space = SearchSpace.parse(given, base, "space")
     folder = SearchFolder(tmp_path / "search")
@@ -134,7 +150,7 @@ def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
     folder.write(Trial(0, values, "finished", 1e9, 3))
     left = {"optimizer.peak_rate": 0.02, "data.encodings": "zeros"}
     folder.write(Trial(1, left))
-    folder.write(Trial(2, {"optimizer.peak_rate": 0.02, "data.encodings": "nonsense"}))
+    folder.write(Trial(2, {"optimizer.peak_rate": 0.02, "data.encodings": "nowhere.parts:X"}))
     before = (folder.run(0) / "summary.json").stat().st_mtime_ns
 
     found = Tuner(trials=4, address=cluster.address, grace=3)(base, space, folder.path)
@@ -149,7 +165,7 @@ def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
     assert found.trials[1].score == min(scores)
     assert found.trials[1].epochs == len(scores) == 3
     assert found.trials[2].state == "failed"
-    assert "nonsense" in found.trials[2].error
+    assert "nowhere.parts:X" in found.trials[2].error
     assert found.best.number in (1, 3)
     table = folder.table.read_text().splitlines()
     assert len(table) == 5
@@ -159,35 +175,39 @@ def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
 
 
 def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS_FOR_FILES", 0.0)
-    with cluster.meeting_place(tmp_path) as place:
-        cluster.check_shared(place)
-    with pytest.raises(cluster.NotSharedError, match="file system that all workers share"):
-        cluster.check_shared(place)
+    monkeypatch.setattr(ray_cluster, "SECONDS_FOR_FILES", 0.0)
+    with ray_cluster.meeting_place(tmp_path) as place:
+        ray_cluster.check_shared(place)
+    with pytest.raises(ray_cluster.NotSharedError, match="file system that all workers share"):
+        ray_cluster.check_shared(place)
 
 
 def test_what_a_killed_process_left_behind_is_removed(tmp_path):
     (tmp_path / ".ray-abandoned").mkdir()
     (tmp_path / ".ray-abandoned" / "lock").touch()
-    with cluster.meeting_place(tmp_path) as first, cluster.meeting_place(tmp_path) as place:
+    with ray_cluster.meeting_place(tmp_path) as first, ray_cluster.meeting_place(tmp_path) as place:
         assert set(tmp_path.iterdir()) == {first, place}
 
 
 def test_workers_get_threads_and_the_source_of_their_driver(monkeypatch, tmp_path):
     monkeypatch.setenv("CELLFORMER_CACHE", "relative")
     monkeypatch.chdir(tmp_path)
-    told = cluster.worker_environment(2.5, 0.0)
+    told = ray_cluster.worker_environment(2.5, 0.0)
     assert told["CUDA_VISIBLE_DEVICES"] == ""
     assert told["OMP_NUM_THREADS"] == "2"
     assert told["CELLFORMER_CACHE"] == str(tmp_path / "relative")
-    told = cluster.worker_environment(0.25, 1.0)
+    told = ray_cluster.worker_environment(0.25, 1.0)
     assert told["OMP_NUM_THREADS"] == "1"
     assert "CUDA_VISIBLE_DEVICES" not in told
+    monkeypatch.setattr(trust, "_allowed", {"a.b": "a.b", "c": str(tmp_path / "c.py")})
+    told = ray_cluster.worker_environment(1.0, 0.0)
+    assert told[ray_cluster.PARTS] == os.pathsep.join(["a.b", str(tmp_path / "c.py")])
+    assert str(tmp_path) in told["PYTHONPATH"].split(os.pathsep)
 
 
 @pytest.mark.parametrize("slot", [{"cpus": 0.0}, {"cpus": 1.0, "gpus": -1.0}])
 def test_a_slot_without_cores_is_refused(slot):
-    with pytest.raises(ValueError, match="a slot needs"), cluster.connected("local", **slot):
+    with pytest.raises(ValueError, match="a slot needs"), ray_cluster.connected("local", **slot):
         pass
 
 

@@ -23,9 +23,8 @@ def molecules():
 def make_model(molecules):
     def make(attention, **options):
         torch.manual_seed(7)
-        config = cf.ModelConfig.for_batch(
-            cf.collate(molecules), width=16, layers=2, heads=4, outputs=2, **options
-        )
+        architecture = cf.ArchitectureConfig(width=16, layers=2, heads=4, **options)
+        config = cf.ModelConfig.for_batch(cf.collate(molecules), architecture, outputs=2)
         return cf.CellularTransformer(config, cf.attention_plan(attention))
 
     return make

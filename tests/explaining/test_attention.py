@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 import cellformer as cf
 from cellformer.explaining.attention import attention_of, choose
 from cellformer.model.diagram import Arrow, TensorDiagram
+from cellformer.model.relation import Relation
 
 NAMES = ("pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense")
 
@@ -71,9 +73,76 @@ def test_arrows_between_the_same_ranks_are_told_apart(molecules):
         return cf.containment(cells, 0, 1) @ cf.containment(cells, 0, 1).T
 
     diagram = TensorDiagram((Arrow(0, 0, "up"), Arrow(0, 0, far), Arrow(1, 2, "incidence")))
-    config = cf.ModelConfig.for_batch(cf.collate(molecules[2:]), width=8, layers=1, heads=2)
+    config = cf.ModelConfig.for_batch(
+        cf.collate(molecules[2:]), cf.ArchitectureConfig(width=8, layers=1, heads=2)
+    )
     found = attention_of(cf.CellularTransformer(config, cf.Pairwise(diagram)), molecules[2])
     assert [one.arrow for one in found] == ["0 -> 0 (up)", "0 -> 0 (far)", "1 -> 2"]
+
+
+class TwoWays:
+    """From vertices to edges and faces in one softmax, and from edges to faces, sparsely."""
+
+    diagram = cf.paper_diagram()
+
+    def relations(self, dim):
+        up = TensorDiagram((Arrow(0, 1, "incidence"), Arrow(0, 2, both)))
+        many = Relation(up.arrows, (1, 2), (0,), True, down, "down")
+        return (many, Relation.along(Arrow(1, 2, "incidence")))
+
+    def layer(self, options):
+        return Attending(options.width, options.heads)
+
+    def through(self, layers, cells, patterns, vertices_only):
+        for layer in layers:
+            cells = layer(list(cells), patterns)
+        return cells
+
+
+def both(cells):
+    return cf.containment(cells, 0, 2).T
+
+
+def down(cells):
+    return sparse.vstack([cf.incidence(cells, 1).T, both(cells)], format="csr")
+
+
+class Attending(torch.nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+
+    def forward(self, cells, patterns):
+        split = [rows.unflatten(1, (-1, self.heads)) for rows in cells]
+        pairs = ((torch.cat(split[1:]), split[0]), (split[2], split[1]))
+        for (queries, keys), pattern in zip(pairs, patterns, strict=True):
+            if pattern is not None:
+                theta = None if pattern is patterns[1] else torch.ones(1)
+                cf.attend(queries, keys, keys, pattern, theta=theta)
+        return cells
+
+
+def test_softmaxes_of_several_ranks_are_told_apart_by_these(molecules):
+    cells = molecules[0]
+    small = cf.ArchitectureConfig(width=8, layers=2, heads=2)
+    config = cf.ModelConfig.for_batch(cf.collate(molecules), small)
+    found = attention_of(cf.CellularTransformer(config, TwoWays()), cells)
+    assert [one.arrow for one in found] == ["0 -> 1", "0 -> 2", "1 -> 2"] * 2
+    counts = cells.num_cells
+    assert [len(one.weights) for one in found[:2]] == [counts[0] * counts[1], counts[0] * counts[2]]
+    for one in found:
+        assert 0 <= one.receivers.min() <= one.receivers.max() < counts[one.receiver_rank]
+        sums = np.zeros((counts[one.receiver_rank], 2))
+        np.add.at(sums, one.receivers, one.weights)
+        np.testing.assert_allclose(sums, 1, rtol=1e-5)
+
+
+def test_layers_that_attend_otherwise_than_their_plan_says_are_told_of(make_model, molecules):
+    model = make_model("pairwise-sparse")
+    model.layers = torch.nn.ModuleList([torch.nn.Identity()])
+    model.layers[0].forward = lambda cells, patterns, vertices_only: cells
+    with pytest.raises(ValueError, match=r"0 softmaxes were taken in 1 layers, whose plan has 7"):
+        attention_of(model, molecules[0])
 
 
 def test_an_arrow_is_chosen_by_its_name_and_others_are_listed(make_model, molecules):

@@ -25,7 +25,7 @@ def run(tmp_path_factory):
 
 @pytest.mark.parametrize("method", ["occlusion", "gradients"])
 def test_contributions_are_in_the_user_s_units(run, method):
-    prepared = run.prepare(run.open_rows(run.config.data.source, labeled=False, smiles_column=None))
+    prepared = run.prepare(run.preparation.open(run.config.data.source))
     cells = prepared.complexes[5]
     found = explain(run, cells, method)
     value = float(run.outputs(prepared.complexes, np.array([5]))[0, 0])

@@ -119,7 +119,7 @@ def test_what_cannot_be_predicted_is_told_and_the_server_goes_on(address, questi
     ("view", "message"),
     [
         ({"kind": "nothing"}, "view is one of"),
-        ({"colour": 1}, "a view has no 'colour'"),
+        ({"lyer": 1}, "a view has no 'lyer'; did you mean 'layer'"),
         ({"layer": "0"}, "layer of a view cannot be '0'"),
         ({"layer": True}, "layer of a view cannot be True"),
         ({"kind": "attention", "layer": 7}, "no attention of layer 7"),

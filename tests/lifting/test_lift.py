@@ -114,7 +114,7 @@ def test_the_error_at_a_limit_is_a_value_error_that_crosses_processes():
         (lambda: InducedCycles(2), "max_length must be at least 3, got 2"),
         (lambda: InducedCycles(max_cells=0), "max_cells must be at least 1, got 0"),
         (lambda: InducedCycles(max_steps=-1), "max_steps must be at least 1, got -1"),
-        (lambda: Rings(1), "max_size must be at least 3 or None, got 1"),
+        (lambda: Rings(1), "max_size must be at least 3, got 1"),
         (lambda: Rings(max_cells=0), "max_cells must be at least 1"),
         (lambda: Cliques(0), "max_dim must be at least 1, got 0"),
         (lambda: Cliques(max_steps=0), "max_steps must be at least 1"),

@@ -1,12 +1,14 @@
 """Small complexes, and what symmetry tests do to them."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
 import torch
 
 import cellformer as cf
+from cellformer.basics.parts import trust
 from cellformer.complexes.cell_complex import NO_SIGN
 
 
@@ -143,6 +145,21 @@ def relabeled():
 @pytest.fixture(scope="session")
 def flipped():
     return _flipped
+
+
+@pytest.fixture
+def own_module(tmp_path, monkeypatch):
+    """Writes a text as a module that can be imported and was not named; gives its name."""
+    name = f"own_{tmp_path.name}"
+
+    def write(text):
+        (tmp_path / f"{name}.py").write_text(text)
+        return name
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(trust, "_allowed", {})
+    yield write
+    sys.modules.pop(name, None)
 
 
 @pytest.fixture

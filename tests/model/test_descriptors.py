@@ -18,8 +18,8 @@ from cellformer.model.config import (
     DescriptorShape,
     ModelConfig,
 )
-from cellformer.model.plan import attention_plan
-from cellformer.model.transformer import CellularTransformer
+from cellformer.model.described import cell_model
+from cellformer.model.plans import attention_plan
 
 COUNTS = np.array([[0, 9], [1, 0], [7, 2]], np.uint8)
 VALUES = np.array([[1.0, np.nan], [3.0, 4.0], [5.0, 8.0]], np.float32)
@@ -36,7 +36,7 @@ def model_for(ragged, **options):
     shape = replace(DataShape.of(ragged), descriptors=DescriptorShape.of(ragged.descriptors))
     options = {"width": 16, "layers": 2, "heads": 2, **options}
     config = ModelConfig(ArchitectureConfig(**options), shape)
-    return CellularTransformer(config, attention_plan("general-sparse", max_rank=2)).eval()
+    return cell_model(config, attention_plan("general-sparse", max_rank=2)).eval()
 
 
 def test_the_shape_is_read_off_known_values_and_survives_json():
@@ -63,8 +63,9 @@ def test_without_descriptors_a_model_has_the_weights_it_always_had():
     ragged = complexes()
     bare = replace(ragged, descriptors=None)
     names = dict(model_for(bare).named_parameters())
-    described = dict(model_for(ragged).named_parameters())
+    described = dict(model_for(ragged).transformer.named_parameters())
     assert not any(name.startswith(("values", "counts")) for name in names)
+    assert set(described) == set(names)
     for name, weights in names.items():
         torch.testing.assert_close(described[name], weights, rtol=0, atol=0)
 

@@ -10,7 +10,8 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
 from cellformer.model.device_neighborhoods import resident_for
 from cellformer.model.diagram import Arrow, TensorDiagram, paper_diagram
-from cellformer.model.plan import Pairwise, attention_plan
+from cellformer.model.pairwise import Pairwise
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
 
 CHOSEN = np.array([4, 1, 0, 1])

@@ -1,11 +1,12 @@
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import cellformer as cf
-from cellformer.complexes.matrices import down_adjacency, incidence, up_adjacency
+from cellformer.complexes.matrices import containment, down_adjacency, incidence, up_adjacency
 from cellformer.model.diagram import Arrow, TensorDiagram, paper_diagram
 
 
@@ -109,8 +110,16 @@ def test_the_matrix_that_a_function_returned_is_not_touched():
     assert kept.data.tolist() == [2, 3]
 
 
-def test_a_diagram_survives_json_unless_a_neighborhood_is_a_function():
+def test_a_diagram_survives_json_unless_a_neighborhood_has_no_name():
     diagram = paper_diagram(3)
     assert TensorDiagram.from_dict(json.loads(json.dumps(diagram.to_dict()))) == diagram
-    with pytest.raises(ValueError, match="0 -> 2 has a neighborhood function"):
-        TensorDiagram((Arrow(0, 2, vertices_to_faces),)).to_dict()
+    named = Arrow(2, 0, partial(containment, low=0, high=2))
+    kept = {"part": "cellformer.complexes.matrices:containment"}
+    assert named.to_dict()["neighborhood"] == kept | {"arguments": {"low": 0, "high": 2}}
+    again = Arrow.from_dict(json.loads(json.dumps(named.to_dict())))
+    assert (again.neighborhood.func, again.neighborhood.keywords) == (
+        containment,
+        {"low": 0, "high": 2},
+    )
+    with pytest.raises(ValueError, match=r"lambda.* cannot be kept with a run"):
+        TensorDiagram((Arrow(0, 2, lambda cells: cells),)).to_dict()

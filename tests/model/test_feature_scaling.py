@@ -6,10 +6,12 @@ from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.lifting.lift import lift
 from cellformer.lifting.skeleton import Skeleton
-from cellformer.model.config import ModelConfig
+from cellformer.model.config import ArchitectureConfig, ModelConfig
 from cellformer.model.feature_scaling import standardize_features
-from cellformer.model.plan import attention_plan
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
+
+SMALL = ArchitectureConfig(width=8, layers=1, heads=2)
 
 
 def complexes(scale=1.0, shift=0.0, sizes=(3, 5, 2, 4)):
@@ -25,7 +27,7 @@ def complexes(scale=1.0, shift=0.0, sizes=(3, 5, 2, 4)):
 
 def model_of(collection, chosen):
     torch.manual_seed(0)
-    config = ModelConfig.for_batch(RaggedComplexes.from_complexes(collection), 8, 1, 2)
+    config = ModelConfig.for_batch(RaggedComplexes.from_complexes(collection), SMALL)
     model = CellularTransformer(config, attention_plan("general-sparse", max_rank=1))
     standardize_features(model, RaggedComplexes.from_complexes(collection), np.array(chosen))
     return model.eval()
@@ -54,7 +56,7 @@ def test_weights_of_before_are_used_as_they_were_learned():
     model = model_of(made, [0, 1])
     old = {name: value for name, value in model.state_dict().items()
            if not name.endswith((".mean", ".deviation"))}  # fmt: skip
-    config = ModelConfig.for_batch(RaggedComplexes.from_complexes(made), 8, 1, 2)
+    config = ModelConfig.for_batch(RaggedComplexes.from_complexes(made), SMALL)
     again = CellularTransformer(config, attention_plan("general-sparse", max_rank=1))
     again.load_state_dict(old)
     scaling = again.embedding.features["0"]

@@ -5,8 +5,8 @@ import torch
 
 import cellformer as cf
 from cellformer.attention.operator import use_attention
-from cellformer.model.config import ModelConfig
-from cellformer.model.plan import attention_plan
+from cellformer.model.config import ArchitectureConfig, ModelConfig
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
 
 every_attention = pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def targets(batch):
 def model_for(name, batch, dtype=torch.float32):
     torch.manual_seed(0)
     config = ModelConfig.for_batch(
-        batch, width=16, layers=2, heads=8, outputs=1, attention_dropout=0.0
+        batch, ArchitectureConfig(width=16, layers=2, heads=8, attention_dropout=0.0)
     )
     return CellularTransformer(config, attention_plan(name)).to(dtype)
 

@@ -3,21 +3,17 @@ import pytest
 import torch
 
 import cellformer as cf
-from cellformer.model.layer import (
-    AttentionOptions,
-    FeedForward,
-    GeneralLayer,
-    OutputProjection,
-    PairwiseLayer,
-)
+from cellformer.model.general import general_dense, general_sparse
+from cellformer.model.layer import LayerOptions, OutputProjection
+from cellformer.model.pairwise import pairwise_mixed, pairwise_sparse
 from cellformer.model.patterns import patterns
-from cellformer.model.plan import general_dense, general_sparse, pairwise_mixed, pairwise_sparse
 
 WIDTH, HEADS = 8, 2
 
 
 def options(**changed):
     chosen = {
+        "inner_width": 5,
         "theta_per_head": False,
         "scale_scores": True,
         "output_projection": True,
@@ -25,12 +21,15 @@ def options(**changed):
         "attention_dropout": 0.0,
         "dropout": 0.0,
     }
-    return AttentionOptions(WIDTH, HEADS, **{**chosen, **changed})
+    return LayerOptions(WIDTH, HEADS, **{**chosen, **changed})
 
 
 def pairwise_layer(plan, **changed):
-    feedforwards = [FeedForward(WIDTH, 5, 0.0) for _ in range(plan.diagram.num_ranks)]
-    return PairwiseLayer(plan.diagram, options(**changed), feedforwards).double()
+    return plan.layer(options(**changed)).double()
+
+
+def patterns_of(batch, plan, binary=False):
+    return patterns(batch, plan.relations(batch.dim), binary)
 
 
 def random_cells(batch):
@@ -84,14 +83,14 @@ def test_the_pairwise_layer_follows_the_six_steps(plan, cliques, ring, seeded):
     expected = []
     for rows, module in zip(received, layer.feedforwards, strict=True):
         expected.append(rows + module.outer(module.inner(module.norm(rows)).relu()))
-    for got, want in zip(layer(cells, patterns(batch, plan, False)), expected, strict=True):
+    for got, want in zip(layer(cells, patterns_of(batch, plan)), expected, strict=True):
         torch.testing.assert_close(got, want)
 
 
 @pytest.mark.parametrize("plan", [general_sparse(), general_dense()])
 def test_the_general_layer_attends_through_its_explicit_block_matrix(plan, cliques, ring, seeded):
     batch = cf.collate([cliques(0), ring(4), cliques(1)])
-    layer = GeneralLayer(3, plan.dense, options(), FeedForward(WIDTH, 5, 0.0)).double()
+    layer = plan.layer(options()).double()
     cells = random_cells(batch)
     tokens = torch.cat(cells)
     normed = layer.norm(tokens)
@@ -103,7 +102,7 @@ def test_the_general_layer_attends_through_its_explicit_block_matrix(plan, cliqu
     same = owner[:, None] == owner
     received = explicit_attention(layer.theta, query, key, value, matrix, same)
     expected = layer.feedforward(tokens + layer.output(received))
-    got = layer(tokens, *patterns(batch, plan, False), cells)
+    got = layer(tokens, *patterns_of(batch, plan), cells)
     torch.testing.assert_close(got, expected)
 
 
@@ -112,7 +111,7 @@ def test_a_cell_without_neighbors_keeps_its_residual_to_the_bit(seeded):
     batch, plan = cf.collate([isolated]), pairwise_sparse(1)
     cells = random_cells(batch)
     layer = pairwise_layer(plan)
-    output = layer(cells, patterns(batch, plan, False))
+    output = layer(cells, patterns_of(batch, plan))
     assert torch.equal(output[0], layer.feedforwards[0](cells[0]))
 
 
@@ -124,7 +123,7 @@ def test_counts_and_binary_weights_differ_where_cells_share_more_than_one_face(s
     faces = np.array([[1, 1], [1, 1], [1, 0], [-1, 0], [0, 1], [0, -1]])
     batch = cf.collate([cf.CellComplex.from_boundaries([edges, faces])])
     number = [(a.sender, a.receiver) for a in pairwise_sparse().diagram.arrows].index((2, 2))
-    counts, binary = (patterns(batch, pairwise_sparse(), b)[number] for b in (False, True))
+    counts, binary = (patterns_of(batch, pairwise_sparse(), b)[number] for b in (False, True))
     assert counts.weights.tolist() == [2, 2]
     assert binary.weights.tolist() == [1, 1]
 
@@ -153,7 +152,7 @@ def test_dropouts_act_in_training_only(ring, seeded):
     cells = random_cells(batch)
     for changed in ({"attention_dropout": 0.5}, {"dropout": 0.5}):
         layer = pairwise_layer(plan, **changed)
-        pattern = patterns(batch, plan, False)
+        pattern = patterns_of(batch, plan)
         assert not torch.equal(layer(cells, pattern)[0], layer(cells, pattern)[0])
         layer.eval()
         assert torch.equal(layer(cells, pattern)[0], layer(cells, pattern)[0])
@@ -161,4 +160,4 @@ def test_dropouts_act_in_training_only(ring, seeded):
 
 def test_a_width_that_heads_do_not_divide_is_an_error():
     with pytest.raises(ValueError, match=r"width \(8\) must be a multiple of heads \(3\)"):
-        AttentionOptions(8, 3, False, True, True, True, 0.0, 0.0)
+        LayerOptions(8, 3, 8, False, True, True, True, 0.0, 0.0)

@@ -6,15 +6,16 @@ import cellformer as cf
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.model.diagram import Arrow, TensorDiagram
+from cellformer.model.general import General, general_dense
+from cellformer.model.pairwise import Pairwise, pairwise_mixed
 from cellformer.model.patterns import patterns
-from cellformer.model.plan import General, Pairwise, general_dense, pairwise_mixed
 
 
 def test_arrows_of_ranks_that_the_batch_lacks_have_no_pattern(path):
     batch = cf.collate([path(3), path(1)])
-    for arrow, pattern in zip(
-        pairwise_mixed().diagram.arrows, patterns(batch, pairwise_mixed(), False), strict=True
-    ):
+    plan = pairwise_mixed()
+    found = patterns(batch, plan.relations(batch.dim), False)
+    for arrow, pattern in zip(plan.diagram.arrows, found, strict=True):
         if 2 in (arrow.sender, arrow.receiver):
             assert pattern is None
         else:
@@ -30,13 +31,13 @@ def test_neighborhoods_are_kept_with_the_batch(ring):
         return sparse.csr_array(np.ones((4, 4)))
 
     for plan in (Pairwise(TensorDiagram((Arrow(0, 0, everyone),))),) * 3:
-        patterns(batch, plan, False)
+        patterns(batch, plan.relations(2), False)
     assert calls == [batch]
 
 
 def test_general_attention_has_one_pattern_over_all_cells(ring, path):
     batch = cf.collate([ring(4), path(2)])
-    (pattern,) = patterns(batch, general_dense(), False)
+    (pattern,) = patterns(batch, general_dense().relations(2), False)
     assert pattern.num_receivers == pattern.num_senders == sum(batch.num_cells)
 
 
@@ -48,4 +49,4 @@ def test_a_function_that_joins_two_complexes_is_an_error(ring, general):
     diagram = TensorDiagram((Arrow(0, 0, everyone),))
     plan = General(diagram, dense=False) if general else Pairwise(diagram)
     with pytest.raises(ValueError, match="complex 0 to one of complex 1"):
-        patterns(cf.collate([ring(4), ring(3)]), plan, False)
+        patterns(cf.collate([ring(4), ring(3)]), plan.relations(2), False)

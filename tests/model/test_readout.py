@@ -7,8 +7,8 @@ from cellformer.model.readout import CellReadout, Readout
 
 
 def readout(**changed):
-    options = {"all_ranks": False, "mean": False, "dropout": 0.0}
-    return Readout(8, 2, 3, **{**options, **changed})
+    options = {"cells": "vertices", "pooling": "sum", "hidden_layers": 2, "dropout": 0.0}
+    return Readout(8, 3, **{**options, **changed})
 
 
 def test_hidden_layers_halve_in_width():
@@ -16,25 +16,25 @@ def test_hidden_layers_halve_in_width():
     assert shapes == [(4, 8), (2, 4), (3, 2)]
 
 
-@pytest.mark.parametrize("all_ranks", [False, True])
-@pytest.mark.parametrize("mean", [False, True])
-def test_each_complex_pools_its_own_cells(all_ranks, mean, ring, path, seeded):
+@pytest.mark.parametrize("read", ["vertices", "all"])
+@pytest.mark.parametrize("pooling", ["sum", "mean"])
+def test_each_complex_pools_its_own_cells(read, pooling, ring, path, seeded):
     batch = cf.collate([path(2), ring(4), path(1)])
-    module = readout(all_ranks=all_ranks, mean=mean)
+    module = readout(cells=read, pooling=pooling)
     cells = [torch.randn(n, 8) for n in batch.num_cells]
     output = module(cells, batch)
     assert output.shape == (3, 3)
     for number in range(3):
-        own = [cells[k][batch.complex_of(k) == number] for k in range(3 if all_ranks else 1)]
+        own = [cells[k][batch.complex_of(k) == number] for k in range(3 if read == "all" else 1)]
         rows = module.network(torch.cat(own))
-        torch.testing.assert_close(output[number], rows.mean(0) if mean else rows.sum(0))
+        torch.testing.assert_close(output[number], getattr(rows, pooling)(0))
 
 
-@pytest.mark.parametrize("mean", [False, True])
-def test_a_complex_without_vertices_gets_zero(mean):
+@pytest.mark.parametrize("pooling", ["sum", "mean"])
+def test_a_complex_without_vertices_gets_zero(pooling):
     bare = cf.CellComplex.from_boundaries([], 2)
     batch = cf.collate([bare, cf.CellComplex.from_boundaries([], 0)])
-    output = readout(mean=mean)([torch.randn(2, 8)], batch)
+    output = readout(pooling=pooling)([torch.randn(2, 8)], batch)
     assert torch.equal(output[1], torch.zeros(3))
     assert torch.isfinite(output).all()
 

@@ -1,6 +1,5 @@
 import inspect
 import json
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,35 +9,33 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import cellformer as cf
+from cellformer.chemistry.smiles import ATOM_CATEGORIES, BOND_CATEGORIES
 from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN
 from cellformer.complexes.matrices import hodge_laplacian, incidence
-from cellformer.model.config import ArchitectureConfig, AttentionName, DataShape, ModelConfig
+from cellformer.model.catalogs import ATTENTIONS
+from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
 from cellformer.model.diagram import Arrow, TensorDiagram
-from cellformer.model.plan import (
-    General,
-    Pairwise,
-    attention_plan,
-    pairwise_mixed,
-    pairwise_sparse,
-    plan_from_dict,
-)
+from cellformer.model.general import General
+from cellformer.model.pairwise import Pairwise, pairwise_mixed, pairwise_sparse
+from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
 from cellformer.model.transformer import CellularTransformer
-from cellformer.molecules.smiles import ATOM_CATEGORIES, BOND_CATEGORIES
 
-NAMES = get_args(AttentionName)
+NAMES = ATTENTIONS.names
 every_attention = pytest.mark.parametrize("name", NAMES)
 
 
 def model_for(complexes, plan, **options):
     """A small double-precision model at evaluation, the same one for the same arguments."""
     torch.manual_seed(0)
-    options = {"width": 16, "layers": 2, "heads": 4, "outputs": 2, **options}
-    config = ModelConfig.for_batch(cf.collate(complexes), **options)
+    architecture = ArchitectureConfig(**{"width": 16, "layers": 2, "heads": 4, **options})
+    config = ModelConfig.for_batch(cf.collate(complexes), architecture, outputs=2)
     return CellularTransformer(config, plan).double().eval()
 
 
 def train(batch, targets):
-    config = ModelConfig.for_batch(batch, width=32, layers=2, heads=4, attention_dropout=0.0)
+    config = ModelConfig.for_batch(
+        batch, ArchitectureConfig(width=32, layers=2, heads=4, attention_dropout=0.0)
+    )
     model = CellularTransformer(config, pairwise_mixed())
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for _ in range(60):
@@ -62,9 +59,10 @@ def test_every_attention_trains_with_finite_gradients(
     name, position, edge_signal, ring, path, cliques, seeded
 ):
     batch = cf.collate([ring(4), path(3), cliques(0), path(1)])
-    config = ModelConfig.for_batch(
-        batch, 16, 3, 4, 3, position=position, edge_signal=edge_signal, final_norm=True
+    architecture = ArchitectureConfig(
+        width=16, layers=3, heads=4, position=position, edge_signal=edge_signal, final_norm=True
     )
+    config = ModelConfig.for_batch(batch, architecture, outputs=3)
     model = CellularTransformer(config, attention_plan(name))
     output = model(batch)
     assert output.shape == (4, 3)
@@ -258,7 +256,7 @@ def test_signs_are_random_in_training_only(encoded, ring):
 def test_a_model_is_restored_from_json_and_its_weights(name, ring, path):
     batch = cf.collate([ring(4), path(3)])
     model = model_for([ring(4), path(3)], attention_plan(name))
-    saved = json.loads(json.dumps([model.config.to_dict(), model.plan.to_dict()]))
+    saved = json.loads(json.dumps([model.config.to_dict(), plan_to_dict(model.plan)]))
     restored = CellularTransformer(ModelConfig.from_dict(saved[0]), plan_from_dict(saved[1]))
     restored.double().eval().load_state_dict(model.state_dict())
     assert torch.equal(restored(batch), model(batch))

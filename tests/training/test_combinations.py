@@ -11,19 +11,18 @@ import torch
 from cellformer.data.loading.loader import batches
 from cellformer.data.preparing.prepare import prepare
 from cellformer.data.sources import open_source
-from cellformer.encodings.named import ENCODINGS, parse_encodings
+from cellformer.encodings.catalog import ENCODINGS
+from cellformer.encodings.named import parse_encodings
 from cellformer.lifting.cycle_basis import CycleBasis
+from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
-from cellformer.model.plan import attention_plan
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.loop.lightning_options import quiet_lightning
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.runs.scaling import Scaling
 
 FILES = {"gcb": "gcb/hard_small_flat.npz", "zinc": "zinc/zinc12k_graphs.npz"}
-ATTENTIONS = (
-    "pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense",
-)  # fmt: skip
 
 
 @cache
@@ -55,7 +54,8 @@ class FiniteGradients(pl.Callback):
 
 
 @pytest.mark.parametrize(
-    ("name", "attention", "encoding"), list(itertools.product(FILES, ATTENTIONS, sorted(ENCODINGS)))
+    ("name", "attention", "encoding"),
+    list(itertools.product(FILES, ATTENTIONS.names, ENCODINGS.names)),
 )
 def test_two_epochs_train_with_finite_losses_and_gradients(name, attention, encoding, real_data):
     task, complexes = prepared(str(real_data / FILES[name]), encoding)

@@ -65,10 +65,7 @@ def test_a_file_that_is_not_json_is_named(tmp_path):
         (lambda: TrainingConfig(batch_size=0), "batch_size"),
         (lambda: TrainingConfig(batch_cells=0), "batch_cells"),
         (lambda: TrainingConfig(resident=True, loader_workers=1), "loader_workers"),
-        (
-            lambda: RunConfig(attention="pairwise-mixed", training=TrainingConfig(compile=True)),
-            "dense attention of pairwise-mixed",
-        ),
+        (lambda: RunConfig(attention="pairwise-mix"), "did you mean 'pairwise-mixed'"),
     ],
 )
 def test_values_out_of_range_are_refused_by_name(make, message):

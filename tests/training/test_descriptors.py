@@ -15,16 +15,15 @@ from cellformer.data.dataset import SmilesList
 from cellformer.data.loading.loader import ComplexDataset
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import Table
-from cellformer.encodings.encode import encode
 from cellformer.model.config import ArchitectureConfig
+from cellformer.model.described import DescribedTransformer
 from cellformer.training.answers.counts_share import balance
 from cellformer.training.answers.predict import predict
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.build import build_descriptors, build_encodings, settled
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.estimating.estimate import estimate
 from cellformer.training.materials.materials import gather
-from cellformer.training.one_complex import complex_of_smiles, one_complex
+from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.sklearn_estimators import CellularRegressor
 from cellformer.training.train import resume, train
 from tiny import SMILES
@@ -113,29 +112,32 @@ def test_resuming_gives_the_run_that_was_not_interrupted(config, tmp_path):
 
 def test_a_molecule_alone_is_described_like_a_row(config, frame):
     data = replace(config.data, descriptors=())
-    of_row = one_complex(data, 7)
-    of_text = complex_of_smiles(data, SMILES[7])
+    preparation = preparation_of(data, data.source)
+    of_row = preparation.one(data.source, 7)
+    of_text = preparation.one(SMILES[7])
     prepared = gather(data).complexes[7]
     for cells in (of_text, prepared):
         np.testing.assert_array_equal(cells.descriptors.counts, of_row.descriptors.counts)
     assert of_row.descriptors.columns == (2048, 0)
     with pytest.raises(ValueError, match="a SMILES alone lacks T, columns"):
-        complex_of_smiles(config.data, SMILES[7])
-    assert one_complex(config.data, 7).descriptors.columns == (2048, 1)
-    assert collate([encode(of_row, build_encodings(data))]).descriptors.shape == (1, 2048)
+        preparation_of(config.data, data.source).one(SMILES[7])
+    whole = preparation_of(config.data, data.source).one(data.source, 7)
+    assert whole.descriptors.columns == (2048, 1)
+    assert collate([of_row]).descriptors.shape == (1, 2048)
 
 
 def test_fingerprints_are_for_tables_unless_chosen(config):
-    assert build_descriptors(DataConfig()) == "none"
-    assert build_descriptors(DataConfig(source="zinc")) == "none"
-    assert build_descriptors(DataConfig(molecule_descriptors="morgan")) == "morgan"
-    elsewhere = replace(settled(config.data), source="CCO")
-    assert build_descriptors(elsewhere) == "morgan"
+    assert preparation_of(DataConfig(), "nci").molecule_descriptors == "none"
+    assert preparation_of(DataConfig(), "zinc").molecule_descriptors == "none"
+    chosen = preparation_of(DataConfig(molecule_descriptors="morgan"), "nci")
+    assert chosen.molecule_descriptors == "morgan"
+    settled = preparation_of(config.data, config.data.source)
+    assert settled.molecule_descriptors == "morgan"
 
 
 def test_a_run_of_before_has_no_fingerprints(config, run, tmp_path):
     values = json.loads((run / "config.json").read_text())
-    del values["data"]["molecule_descriptors"]
+    del values["data"]["molecule_descriptors"], values["data"]["reader"]
     (tmp_path / "config.json").write_text(json.dumps(values))
     assert RunConfig.from_json(tmp_path / "config.json").data.molecule_descriptors == "none"
 
@@ -168,10 +170,10 @@ def test_rows_of_several_files_keep_their_descriptors_and_faults(config, frame, 
 
 def test_an_estimate_knows_the_table(config):
     found = estimate(config)
-    assert found.complexes == len(SMILES)
-    bare = replace(config.data, molecule_descriptors="none", descriptors=())
+    assert found.complexes == len(SMILES) - 1  # one row cannot be used
+    bare = replace(config.data, molecule_descriptors="none")
     less = estimate(replace(config, data=bare)).store_bytes
-    assert found.store_bytes - less == len(SMILES) * 2048
+    assert found.store_bytes - less == found.complexes * 2048
     assert found.step.parameters > 2049 * config.model.descriptor_width
 
 
@@ -180,7 +182,8 @@ def test_an_estimator_reads_fingerprints_unless_told_otherwise():
     sizes = np.arange(24.0)
     for chosen, read in (("morgan", True), ("none", False)):
         fitted = CellularRegressor(molecule_descriptors=chosen, **options).fit(SMILES, sizes)
-        assert (fitted.ensemble_.runs[0].model.counts is not None) == read
+        model = fitted.ensemble_.runs[0].module.model
+        assert isinstance(model, DescribedTransformer) == read
         assert np.isfinite(fitted.predict(SMILES[:2])).all()
 
 

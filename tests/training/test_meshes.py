@@ -35,8 +35,8 @@ def test_sixty_pieces_of_three_meshes_are_told_apart(real_data, tmp_path):
     run = config(folder, 40, fractions=(0.5, 0.2, 0.3))
     run = replace(run, model=replace(run.model, readout_cells="all", pooling="mean"))
     summary = train(run, tmp_path / "run")
-    assert summary["complexes"] == {"train": 30, "val": 12, "test": 18}
-    assert summary["scores"]["best"]["test"]["accuracy"] > 0.9
+    assert summary.complexes == {"train": 30, "val": 12, "test": 18}
+    assert summary.score() > 0.9
 
 
 def write_hill(folder, side):
@@ -83,11 +83,11 @@ def test_cells_of_one_mesh_are_classified(word, rank, above, hilly, tmp_path):
     run = config(hilly, 120, fractions=(0.6, 0.2, 0.2), metric="accuracy")
     summary = train(run, tmp_path / "run")
     cells = mesh.num_cells[rank]
-    assert summary["labeled"] == {"kind": cells}
-    assert set(summary["scores"]["best"]) == {"val", "test"}
+    assert summary.labeled == {"kind": cells}
+    assert set(summary.scores["best"]) == {"val", "test"}
     # Half of the cells have either kind, so a constant answer is right in about half of the rest.
     # Ten vertices are held out.
-    assert summary["scores"]["best"]["test"]["accuracy"] > above
+    assert summary.score() > above
     told = predict(tmp_path / "run", str(hilly))
     assert told["row"].tolist() == [0] * cells
     assert told["cell"].tolist() == list(range(cells))
@@ -102,7 +102,7 @@ def test_values_of_cells_are_learned_in_their_units(hilly, tmp_path):
     values = 100 + np.arange(mesh.num_cells[2]) / 7
     pd.DataFrame({"height": values}).to_csv(hilly / "hill.faces.csv", index=False)
     summary = train(config(hilly, 3), tmp_path / "run")
-    assert summary["metric"] == "mae"
+    assert summary.metric == "mae"
     assert abs(predict(tmp_path / "run", str(hilly))["prediction"].mean() - values.mean()) < 30
 
 
@@ -123,7 +123,7 @@ def test_an_ensemble_on_cells_has_spread_intervals_pooled_scores_and_a_report(hi
     height[3] = np.nan
     pd.DataFrame({"height": height}).to_csv(hilly / "hill.vertices.csv", index=False)
     summary = train_ensemble(config(hilly, 3), tmp_path / "run", 2)
-    assert {"val", "test"} <= set(summary["pooled"])
+    assert {"val", "test"} <= set(summary.pooled)
     told = predict(tmp_path / "run", str(hilly), interval=0.5)
     assert told["cell"].tolist() == list(range(49))
     assert (told["uncertainty"] >= 0).all()
@@ -143,7 +143,7 @@ def test_class_weights_on_cells_count_the_training_cells(hilly, tmp_path):
     run = config(hilly, 2, metric="accuracy")
     run = replace(run, training=replace(run.training, class_weights="balanced"))
     summary = train_ensemble(run, tmp_path / "run", 2)
-    assert set(summary["pooled"]) >= {"val", "test"}
+    assert set(summary.pooled) >= {"val", "test"}
     told = predict(tmp_path / "run", str(hilly))
     assert told["probability"].between(0, 1).all()
     assert (told["uncertainty"] >= 0).all()

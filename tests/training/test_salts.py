@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from cellformer.cli.main import main
+from cellformer.data.preparation import Preparation
 from cellformer.training.answers.predict import predict
 from cellformer.training.config import DataConfig
+from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import find_leaks, open_rows
-from cellformer.training.one_complex import one_complex
 from cellformer.training.sklearn_estimators import CellularRegressor
 from tiny import SMILES
 
@@ -49,13 +50,14 @@ def test_a_molecule_and_its_salt_are_a_leak_only_without_the_salt(tmp_path):
     path = tmp_path / "split.csv"
     path.write_text("smiles,y,split\nCCN,1,train\nCCN.Cl,2,test\nCCO,3,val\n")
     for which, found in (("all", 0), ("largest", 1)):
-        rows = open_rows(DataConfig(source=str(path), target=("y",), fragments=which))
+        config = DataConfig(source=str(path), target=("y",), fragments=which)
+        rows = open_rows(config, preparation_of(config, config.source))
         assert len(find_leaks(rows, rows.split)) == found
 
 
 def test_a_complex_to_look_at_loses_its_salt_too():
-    assert one_complex(DataConfig(source="CCN.Cl"), 0).num_cells[0] == 4
-    assert one_complex(DataConfig(source="CCN.Cl", fragments="largest"), 0).num_cells[0] == 3
+    assert Preparation().one("CCN.Cl").num_cells[0] == 4
+    assert Preparation(fragments="largest").one("CCN.Cl").num_cells[0] == 3
 
 
 def test_the_estimator_takes_the_largest_fragment_in_fit_and_predict():

@@ -46,28 +46,43 @@ def ensemble(config, tmp_path_factory):
 def test_an_ensemble_is_the_mean_of_runs_that_differ_in_their_seed(config, ensemble, tmp_path):
     path, summary = ensemble
     alone = train(with_training(config, seed=1), tmp_path / "alone")
-    assert alone["scores"]["best"] == summary["members"]["seed-1"]
+    assert alone.scores["best"] == summary.members["seed-1"]
     apart = [predict(path / f"seed-{seed}", config.data.source)["prediction"] for seed in (0, 1)]
     both = predict(path, config.data.source)
     np.testing.assert_allclose(both["prediction"], np.mean(apart, axis=0), rtol=1e-5)
     np.testing.assert_allclose(both["uncertainty"], np.std(apart, axis=0, ddof=1), rtol=1e-3)
-    assert evaluate(path)["scores"] == summary["pooled"]["test"]
+    assert evaluate(path)["scores"] == summary.pooled["test"]
     assert evaluate(path)["members"] == 2
-    values = [its["test"]["mae"] for its in summary["members"].values()]
-    assert summary["mean"]["test"]["mae"] == pytest.approx(np.mean(values))
-    assert summary["deviation"]["test"]["mae"] == pytest.approx(np.std(values, ddof=1))
+    values = [its["test"]["mae"] for its in summary.members.values()]
+    assert summary.mean["test"]["mae"] == pytest.approx(np.mean(values))
+    assert summary.deviation["test"]["mae"] == pytest.approx(np.std(values, ddof=1))
     assert "all together: test mae" in describe_several(summary)
+    told = pd.read_csv(path / "predictions.csv")
+    assert told["part"].tolist() == ["val"] * 6 + ["test"] * 6
+    np.testing.assert_allclose(told["prediction"], both["prediction"][told["row"]], rtol=1e-5)
+    tested = told[told["part"] == "test"]
+    error = (tested["truth"] - tested["prediction"]).abs().mean()
+    assert error == pytest.approx(summary.pooled["test"]["mae"], rel=1e-5)
 
 
 def test_a_cross_validation_tests_every_row_once_and_calibrates_on_all(config, tmp_path):
     path = tmp_path / "run"
+    config = replace(config, data=replace(config.data, fractions=None))
     summary = cross_validate(config, path, 3)
     rows = [
         json.loads((path / f"fold-{fold}" / "summary.json").read_text())["complexes"]["test"]
         for fold in range(3)
     ]
     assert rows == [8, 8, 8]
-    assert list(summary["members"]) == ["fold-0", "fold-1", "fold-2"]
+    assert list(summary.members) == ["fold-0", "fold-1", "fold-2"]
+    told = pd.read_csv(path / "predictions.csv")
+    assert sorted(told["row"]) == list(range(24))
+    assert set(told["part"]) == {"test"}
+    for fold in range(3):
+        own = pd.read_csv(path / f"fold-{fold}" / "predictions.csv").query("part == 'test'")
+        both = own.merge(told, on=["row", "truth"], suffixes=("", "_kept"))
+        assert len(both) == 8
+        np.testing.assert_array_equal(both["prediction"], both["prediction_kept"])
     frame = predict(path, config.data.source, interval=0.95)
     errors = json.loads((path / "residuals.json").read_text())["errors"]["y"]
     assert len(errors) == 24
@@ -94,7 +109,7 @@ def test_an_interrupted_ensemble_goes_on_to_the_same_result(
         with pytest.raises(TrainingInterrupted, match=r"--resume \S+cut$"):
             train_ensemble(config, tmp_path / "cut", 2)
     again = resume_several(tmp_path / "cut")
-    assert again["pooled"] == whole["pooled"]
+    assert again.pooled == whole.pooled
     assert resume_several(tmp_path / "cut") == again  # finished: left as it is
     for name in ("seed-0", "seed-1"):
         weights = [RunFolder(f / name).weights("last") for f in (folder, tmp_path / "cut")]

@@ -12,8 +12,8 @@ Pattern: TypeAlias = Neighborhood | DenseBlocks
 """Who attends to whom: stored pairs (sparse) or all pairs within each complex (dense)."""
 
 
-class Columns(NamedTuple):
-    """The columns from ``start`` on of one of several matrices."""
+class ColumnBlock(NamedTuple):
+    """Adjacent columns of one of several matrices, from ``start`` on; its reader knows how many."""
 
     matrix: int
     start: int
@@ -26,10 +26,10 @@ class ArrowAttention(NamedTuple):
     sparse one; see `cellformer.attention.operator.attend`.
     """
 
-    query: Columns
-    key: Columns
-    value: Columns
-    output: Columns
+    query: ColumnBlock
+    key: ColumnBlock
+    value: ColumnBlock
+    output: ColumnBlock
     head_width: int
     value_width: int
     heads: int

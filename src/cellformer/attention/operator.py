@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.attention.arrows import ArrowAttention, Columns, Pattern, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
 from cellformer.attention.cpu.operator import fused_attention
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
@@ -78,16 +78,16 @@ def attend(
     _, width, heads = query.shape
     shape = Shape(len(query), value.shape[1] * heads)
     arrow = ArrowAttention(
-        Columns(0, 0),
-        Columns(1, 0),
-        Columns(2, 0),
-        Columns(0, 0),
-        width,
-        value.shape[1],
-        heads,
-        pattern,
-        theta,
-        bias,
+        query=ColumnBlock(matrix=0, start=0),
+        key=ColumnBlock(matrix=1, start=0),
+        value=ColumnBlock(matrix=2, start=0),
+        output=ColumnBlock(matrix=0, start=0),
+        head_width=width,
+        value_width=value.shape[1],
+        heads=heads,
+        pattern=pattern,
+        theta=theta,
+        bias=bias,
     )
     matrices = [rows.flatten(1) for rows in (query, key, value)]
     (received,) = attend_arrows(matrices, [arrow], [shape], scale=scale, dropout=dropout)
@@ -174,7 +174,7 @@ def _weights(
 
 def _columns(
     matrices: Sequence[Float[Tensor, "_ _"]], arrows: Sequence[ArrowAttention]
-) -> dict[Columns, Float[Tensor, "_ _"]]:
+) -> dict[ColumnBlock, Float[Tensor, "_ _"]]:
     """The columns from each place where an arrow starts to read to the next such place.
 
     A matrix is split once, so that its gradient is put together once, not added up from slices.
@@ -185,7 +185,7 @@ def _columns(
         starts = sorted({0} | {at.start for at in read if at.matrix == number})
         sizes = [end - start for start, end in pairwise([*starts, matrix.shape[1]])]
         for start, part in zip(starts, matrix.split_with_sizes(sizes, dim=1), strict=True):
-            columns[Columns(number, start)] = part
+            columns[ColumnBlock(number, start)] = part
     return columns
 
 

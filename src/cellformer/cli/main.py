@@ -28,6 +28,7 @@ from cellformer.cli.commands import (
 )
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.parsing import USAGE_ERROR, Parser
+from cellformer.cli.parts import add_import, allow_named, check_fields, describe_parts
 from cellformer.training.loop.allocator import ask_for_large_pages
 
 COMMANDS = {
@@ -49,7 +50,12 @@ COMMANDS = {
 
 
 def build_parser(arguments: Sequence[str]) -> Parser:
-    """The parser of all commands; some defaults depend on a preset named in ``arguments``."""
+    """The parser of all commands.
+
+    Only that which ``arguments`` name has its options, which take time to make; some of its
+    defaults depend on a preset named there.
+    """
+    named = next((word for word in arguments if word in COMMANDS), None)
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
     parser = Parser(
         prog="cellformer",
@@ -60,7 +66,10 @@ def build_parser(arguments: Sequence[str]) -> Parser:
     for name, module in COMMANDS.items():
         assert module.__doc__
         command = Parser(description=module.__doc__)
-        module.add_arguments(command, arguments)
+        if name == named:
+            module.add_arguments(command, arguments)
+            add_import(command)
+            describe_parts(command)
         commands.add_subcommand(name, command, help=module.__doc__.splitlines()[0])
         vocabulary += [option for action in command._actions for option in action.option_strings]
     Parser.vocabulary = tuple(vocabulary)
@@ -79,11 +88,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser(given)
     try:
         parsed = parser.instantiate(parser.parse_args(given))
-    except ValueError as error:  # a dataclass of the configuration refused its values
+        check_fields(parsed[parsed.command])
+    except ValueError as error:  # the configuration refused its values
         print(f"cellformer: {error}", file=sys.stderr)
         return USAGE_ERROR
     try:
-        status: int = COMMANDS[parsed.command].run(parsed[parsed.command])
+        chosen = parsed[parsed.command]
+        allow_named(given, chosen["import"])
+        status: int = COMMANDS[parsed.command].run(chosen)
         return status
     except BrokenPipeError:
         return 0

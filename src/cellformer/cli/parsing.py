@@ -1,17 +1,17 @@
 """A parser whose errors name the nearest right word."""
 
-import difflib
 import re
 import sys
 from argparse import HelpFormatter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import NoReturn
 
 from jsonargparse import ArgumentParser, Namespace
 
-from cellformer.training.config import DataConfig, RunConfig
+from cellformer.basics.suggestions import nearest
+from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
 
@@ -97,6 +97,25 @@ def add_config_and_target(parser: Parser) -> None:
     )
 
 
+OF_FEATURES = frozenset(("features", "molecule_descriptors", "descriptors", "ring_features"))
+"""Fields of a preparation that change features and descriptors, and neither cells nor encodings."""
+
+
+def add_preparation(
+    parser: Parser, defaults: PreparationConfig, skip: frozenset[str] = frozenset()
+) -> None:
+    """The options of a command that makes complexes and trains on none."""
+    parser.add_class_arguments(PreparationConfig, "data", skip=set(skip))
+    names = (field.name for field in fields(PreparationConfig) if field.name not in skip)
+    parser.set_defaults({f"data.{name}": getattr(defaults, name) for name in names})
+
+
+def data_in(arguments: Namespace, data: DataConfig) -> DataConfig:
+    """Where complexes come from, with the options of `add_preparation`."""
+    names = (field.name for field in fields(PreparationConfig))
+    return replace(data, **{name: getattr(arguments.data, name) for name in names})
+
+
 def data_config_in(arguments: Namespace, source: str) -> DataConfig:
     """The data of a command with `add_config_and_target`."""
     target = tuple(arguments.target) or arguments.data.target
@@ -135,7 +154,7 @@ def suggestion(message: str, vocabulary: Iterable[str]) -> str:
     unknown = re.findall(r"--([\w.-]+)|option '([\w.-]+)'|invalid choice: '([\w.-]+)'", message)
     hints = []
     for word in (next(filter(None, groups)) for groups in unknown):
-        near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+        near = nearest(word, known)
         if near and word not in known:
-            hints.append(known[near[0]])
+            hints.append(known[near])
     return f"\nDid you mean {' and '.join(hints)}?" if hints else ""

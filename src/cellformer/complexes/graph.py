@@ -6,10 +6,10 @@ import numpy as np
 from jaxtyping import Float64, Int64
 from numpy.typing import ArrayLike
 
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.features import Features, positions_of
 from cellformer.complexes.polygons import edge_ends
-from cellformer.molecules.scheme import MoleculeScheme
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class Graph:
         Raises ValueError with RDKit's reason if the SMILES is not a valid molecule, or has an atom
         that the scheme does not know.
         """
-        from cellformer.molecules.smiles import atoms_and_bonds  # RDKit is slow to import
+        from cellformer.chemistry.smiles import atoms_and_bonds  # RDKit is slow to import
 
         atoms, bonds, bond_features = atoms_and_bonds(smiles, scheme)
         return cls.from_edges(bonds, len(atoms), atoms, bond_features, name=name or smiles)

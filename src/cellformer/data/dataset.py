@@ -9,15 +9,17 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int64, UInt8
 from numpy.typing import NDArray
 
+from cellformer.basics.checks import one_of
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.descriptors import Descriptors, with_values
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import ranges
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
-from cellformer.molecules.scheme import MoleculeScheme
 
 Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
-Metric: TypeAlias = Literal["mae", "rmse", "accuracy", "rocauc"]
+Metric: TypeAlias = str
+"""One that the kind of task allows, or one of your own, ``package.module:Name``."""
 Label: TypeAlias = int | str
 MoleculeDescriptors: TypeAlias = Literal["none", "morgan"]
 
@@ -49,14 +51,13 @@ class Task:
             raise ValueError("a task needs at least one target")
         if self.rank is not None and self.rank < 0:
             raise ValueError(f"the rank of the cells to predict must be 0 or more, got {self.rank}")
-        if self.kind not in get_args(Kind):
-            raise ValueError(f"kind must be one of {get_args(Kind)}, got {self.kind!r}")
+        one_of(get_args(Kind), kind=self.kind)
         allowed = {
             "regression": ("mae", "rmse"),
             "binary": ("rocauc", "accuracy"),
             "multiclass": ("accuracy",),
         }[self.kind]
-        if self.metric not in allowed:
+        if self.metric not in allowed and ":" not in self.metric:
             raise ValueError(f"the metric of a {self.kind} is one of {allowed}, not {self.metric}")
         if self.kind == "regression" and self.labels:
             raise ValueError("a regression has no class labels")
@@ -128,7 +129,7 @@ class SmilesList:
         """The descriptors of some molecules, which have to be valid; None where there are none."""
         if self.descriptors == "none":
             return None
-        from cellformer.molecules.morgan import morgan_counts
+        from cellformer.chemistry.morgan import morgan_counts
 
         return morgan_counts([self.smiles[row] for row in rows])
 
@@ -204,6 +205,11 @@ class GraphSet:
                 f"{self.name} does not consist of SMILES and has no scaffolds; use a random split"
             )
         return self.graphs.smiles
+
+    @property
+    def smiles_or_none(self) -> tuple[str, ...] | None:
+        """The SMILES of every row, where the source consists of SMILES."""
+        return self.graphs.smiles if isinstance(self.graphs, SmilesList) else None
 
     def graph(self, row: int) -> Graph:
         """The graph of a row; raises ValueError, saying why, if the row has none."""

@@ -4,8 +4,9 @@ import logging
 from dataclasses import replace
 from typing import get_args
 
+from cellformer.basics.checks import one_of
+from cellformer.chemistry.fragments import Fragments, largest_fragment
 from cellformer.data.dataset import GraphSet, SmilesList
-from cellformer.molecules.fragments import Fragments, largest_fragment
 
 logger = logging.getLogger(__name__)
 
@@ -18,8 +19,7 @@ def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
     from cannot be used (see `GraphSet.faults`). Raises ValueError where "largest" is asked
     of a set that does not consist of SMILES.
     """
-    if which not in get_args(Fragments):
-        raise ValueError(f"fragments must be one of {get_args(Fragments)}, got {which!r}")
+    one_of(get_args(Fragments), fragments=which)
     if which == "all":
         return source
     if not isinstance(source.graphs, SmilesList):

@@ -1,11 +1,15 @@
 """One door to all data: sets by name, files and folders by path."""
 
-import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from cellformer.basics.suggestions import did_you_mean
+from cellformer.chemistry.scheme import MoleculeScheme
+from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import (
     GraphSet,
     Kind,
@@ -18,15 +22,22 @@ from cellformer.data.named.benchmark_set import open_named, posing
 from cellformer.data.named.catalogue import NAMED_SETS
 from cellformer.data.named.nci import open_nci
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
+from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
 from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
 from cellformer.data.readers.npz import read_npz
 from cellformer.data.readers.ogb_folder import is_ogb_folder, read_ogb
-from cellformer.data.readers.point_folder import is_point_folder, read_point_folder
+from cellformer.data.readers.point_files import (
+    FACELESS_SUFFIXES,
+    POINT_SUFFIXES,
+    has_faces,
+    read_points,
+)
+from cellformer.data.readers.point_folder import PointClouds, is_point_folder, read_point_folder
 from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import TABLE_ENDINGS, is_table, read_table
+from cellformer.lifting.mesh_features import with_mesh_features
 from cellformer.lifting.point_cloud import PointNeighbors
-from cellformer.molecules.scheme import MoleculeScheme
 
 FILE_ENDINGS = (".npz", *TABLE_ENDINGS, ".pt")
 
@@ -61,7 +72,7 @@ def open_source(
     columns: Sequence[str] = (),
     descriptors: MoleculeDescriptors = "none",
 ) -> GraphSet:
-    """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, or a folder, by its path.
+    """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, a folder, a mesh or a point cloud.
 
     A folder holds meshes (see `read_mesh_folder`), point clouds (see `read_point_folder`), the raw
     files of an OGB or TU Dortmund set, or what PyG wrote (see `read_pyg`).
@@ -89,15 +100,7 @@ def open_source(
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
     opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir, neighbors)
-    if not isinstance(opened.graphs, SmilesList):
-        if descriptors != "none":
-            raise ValueError(
-                f"molecule_descriptors are made of SMILES, and {word!r} does not consist of these"
-            )
-        return opened
-    scheme = opened.graphs.scheme if features is None else features
-    graphs = replace(opened.graphs, scheme=scheme, descriptors=descriptors)
-    return replace(opened, graphs=graphs, digest=graphs.digest())
+    return described_as(opened, features, descriptors)
 
 
 def _open(
@@ -139,12 +142,63 @@ def _open(
             return posing(_read_pyg(path, kind), metric, task)
         _refuse_options(word, kind=kind)
         return posing(_open_folder(path), metric, task)
-    near = difflib.get_close_matches(word.lower(), source_names(), 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
+    if path.suffix.lower() in POINT_SUFFIXES or _is_faceless(path):
+        _refuse_options(word, target=targets, kind=kind, smiles_column=smiles_column)
+        clouds = PointClouds((read_points(path),), neighbors or PointNeighbors())
+        return GraphSet(path.name, clouds, _NO_TARGETS, None, None, clouds.digest())
+    if path.suffix.lower() in MESH_SUFFIXES:
+        _refuse_options(word, target=targets, kind=kind, smiles_column=smiles_column)
+        return complex_set([with_mesh_features(read_mesh(path))], name=path.name)
+    raise no_source(word)
+
+
+def described_as(
+    opened: GraphSet, features: MoleculeScheme | None, descriptors: MoleculeDescriptors
+) -> GraphSet:
+    """The set with these features and descriptors of molecules that are given as SMILES.
+
+    Raises ValueError for descriptors of a set that consists of other graphs.
+    """
+    if not isinstance(opened.graphs, SmilesList):
+        if descriptors != "none":
+            raise ValueError(
+                f"molecule_descriptors are made of SMILES, and {opened.name!r} does not consist of "
+                "these"
+            )
+        return opened
+    scheme = opened.graphs.scheme if features is None else features
+    graphs = replace(opened.graphs, scheme=scheme, descriptors=descriptors)
+    return replace(opened, graphs=graphs, digest=graphs.digest())
+
+
+def is_source(name: str | os.PathLike[str]) -> bool:
+    """Whether this names a set, or a file or folder that exists or has an ending that is read."""
+    word = os.fspath(name)
+    return (
+        word in source_names()
+        or is_table(word)
+        or word.lower().endswith((*FILE_ENDINGS, *MESH_SUFFIXES, *POINT_SUFFIXES))
+        or Path(word).exists()
+    )
+
+
+def no_source(word: str, reason: str = "") -> ValueError:
+    """The error for a word that names nothing; ``reason`` says why it is no SMILES either."""
+    if Path(word).is_file():
+        return ValueError(f"{word}: files of this kind are not read; convert it to a table or .npz")
+    no_molecule = f", and no molecule either: {reason}." if reason else "."
+    hint = did_you_mean(word, source_names()) or no_molecule
+    return ValueError(
         f"there is no data source {word!r}{hint} Give one of {', '.join(source_names())}, or the "
         f"path of a folder or of a file that ends in {', '.join(FILE_ENDINGS)}"
     )
+
+
+_NO_TARGETS = np.zeros((1, 0), np.float32)
+
+
+def _is_faceless(path: Path) -> bool:
+    return path.suffix.lower() in FACELESS_SUFFIXES and path.exists() and not has_faces(path)
 
 
 RAW = ((is_ogb_folder, read_ogb), (is_tu_folder, read_tu))

@@ -10,7 +10,7 @@ from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import EDGE_COLOR, FACE_COLOR, VERTEX_COLOR
 from cellformer.drawing.theme import LIGHT, Theme
 from cellformer.model.diagram import Arrow
-from cellformer.model.plan import AttentionPlan, General
+from cellformer.model.plan import AttentionPlan
 
 WORDS = ("vertices", "edges", "2-cells")
 SPARSE, DENSE = ("-", 1.6), ("--", 3.0)
@@ -37,13 +37,13 @@ def draw_diagram(plan: AttentionPlan, title: str = "", theme: Theme = LIGHT) -> 
         word = WORDS[rank] if rank < len(WORDS) else f"{rank}-cells"
         ax.text(2 * rank, -1.2, word, ha="center", va="center", color=theme.ink, fontsize=11)
     drawn: dict[tuple[int, int], int] = {}
-    general = plan if isinstance(plan, General) else None
-    for arrow in plan.diagram.arrows:
-        ends = (arrow.sender, arrow.receiver)
-        dense = arrow.dense if general is None else general.dense
-        _add_arrow(ax, arrow, dense, drawn.get(ends, 0), theme)
-        drawn[ends] = drawn.get(ends, 0) + 1
-    kinds = {arrow.dense if general is None else general.dense for arrow in plan.diagram.arrows}
+    relations = plan.relations(plan.diagram.max_rank)
+    for relation in relations:
+        for arrow in relation.arrows:
+            ends = (arrow.sender, arrow.receiver)
+            _add_arrow(ax, arrow, relation.dense, drawn.get(ends, 0), theme)
+            drawn[ends] = drawn.get(ends, 0) + 1
+    kinds = {relation.dense for relation in relations}
     handles = [
         Line2D([], [], color=theme.ink, ls=line, lw=width, label=word)
         for dense, (line, width), word in (
@@ -54,7 +54,8 @@ def draw_diagram(plan: AttentionPlan, title: str = "", theme: Theme = LIGHT) -> 
     ]
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2,
               frameon=False, labelcolor=theme.ink, fontsize=9, handlelength=3.2)  # fmt: skip
-    told = title or ("one softmax over the cells of all ranks" if general else "")
+    together = any(len(relation.senders) == ranks > 1 for relation in relations)
+    told = title or ("one softmax over the cells of all ranks" if together else "")
     headline(ax, told, theme)
     return figure_of(ax)
 

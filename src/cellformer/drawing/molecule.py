@@ -7,9 +7,9 @@ from jaxtyping import Float64
 from rdkit import rdBase
 from rdkit.Chem import rdDepictor
 
-from cellformer.molecules.limits import MAX_DRAWN_ATOMS
-from cellformer.molecules.reasons import one_reason, quoted
-from cellformer.molecules.smiles import parse_smiles
+from cellformer.chemistry.limits import MAX_DRAWN_ATOMS
+from cellformer.chemistry.reasons import one_reason, quoted
+from cellformer.chemistry.smiles import parse_smiles
 
 
 def molecule_positions(smiles: str) -> Float64[np.ndarray, "atom 2"]:

@@ -4,13 +4,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from cellformer.model.config import ArchitectureConfig, AttentionName
+from cellformer.basics.suggestions import did_you_mean
+from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 
 
 def _paper(
     *,
-    attention: AttentionName,
+    attention: str,
     encoding: str,
     width: int,
     heads: int,
@@ -110,9 +111,10 @@ def override(config: RunConfig, values: Mapping[str, Any]) -> RunConfig:
 
     Raises ValueError for a name that is no field, and where the values do not fit.
     """
-    unknown = [name for name in values if name not in flatten(config)]
-    if unknown:
-        raise ValueError(f"there is no field {unknown[0]}")
+    known = flatten(config)
+    for name in values:
+        if name not in known:
+            raise ValueError(f"there is no field {name}{did_you_mean(name, known)}")
     own = {name: value for name, value in values.items() if "." not in name}
     for part in {name.partition(".")[0] for name in values if "." in name}:
         inner = {n.partition(".")[2]: v for n, v in values.items() if n.startswith(f"{part}.")}

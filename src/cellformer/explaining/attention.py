@@ -13,8 +13,8 @@ from cellformer.attention.weights import AttentionWeights
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.explaining.evaluation import evaluating
-from cellformer.model.plan import Pairwise
-from cellformer.model.transformer import CellularTransformer
+from cellformer.model.described import CellModel
+from cellformer.model.relation import Relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class ArrowWeights:
         return column
 
 
-def attention_of(model: CellularTransformer, cells: CellComplex) -> tuple[ArrowWeights, ...]:
+def attention_of(model: CellModel, cells: CellComplex) -> tuple[ArrowWeights, ...]:
     """The attention weights of a model's prediction for one complex, layer after layer.
 
     A pairwise model has one entry per layer and arrow of its diagram whose ranks the complex has;
@@ -64,50 +64,71 @@ def attention_of(model: CellularTransformer, cells: CellComplex) -> tuple[ArrowW
 
 
 def _by_arrow(
-    model: CellularTransformer, cells: CellComplex, record: list[AttentionWeights]
+    model: CellModel, cells: CellComplex, record: list[AttentionWeights]
 ) -> Iterator[ArrowWeights]:
-    layers = len(model.layers)
-    if not isinstance(model.plan, Pairwise):
-        for layer, weights in enumerate(record):
-            yield from _by_ranks(layer, cells, weights)
-        return
-    names = _arrow_names(model.plan)
+    relations = model.plan.relations(cells.dim)
+    names = _names(relations)
     present = [
-        (arrow, name)
-        for arrow, name in zip(model.plan.diagram.arrows, names, strict=True)
-        if max(arrow.sender, arrow.receiver) <= cells.dim
+        (relation, name)
+        for relation, name in zip(relations, names, strict=True)
+        if relation.max_rank <= cells.dim
     ]
-    places = product(range(layers), present)
-    for (layer, (arrow, name)), weights in zip(places, record, strict=True):
-        yield ArrowWeights(layer, name, arrow.sender, arrow.receiver, *_arrays(weights))
+    places = list(product(range(len(model.layers)), present))
+    if len(places) != len(record):
+        raise ValueError(
+            f"{len(record)} softmaxes were taken in {len(model.layers)} layers, whose plan has "
+            f"{len(present)} relations for this complex; a layer of your own attends along each of "
+            "them once, in their order"
+        )
+    for (layer, (relation, name)), weights in zip(places, record, strict=True):
+        if len(relation.senders) == len(relation.receivers) == 1:
+            ends = (*relation.senders, *relation.receivers)
+            yield ArrowWeights(layer, name, *ends, *_arrays(weights))
+        else:
+            yield from _by_ranks(layer, cells, relation, weights)
 
 
-def _by_ranks(layer: int, cells: CellComplex, weights: AttentionWeights) -> Iterator[ArrowWeights]:
-    starts = np.concatenate([[0], np.cumsum(cells.num_cells)])
+def _by_ranks(
+    layer: int, cells: CellComplex, relation: Relation, weights: AttentionWeights
+) -> Iterator[ArrowWeights]:
+    sizes = np.array(cells.num_cells)
+    receiver_starts = _starts(sizes[list(relation.receivers)])
+    sender_starts = _starts(sizes[list(relation.senders)])
     receivers, senders, values = _arrays(weights)
-    receiver_rank = np.searchsorted(starts, receivers, side="right") - 1
-    sender_rank = np.searchsorted(starts, senders, side="right") - 1
-    for sender, receiver in product(range(cells.dim + 1), repeat=2):
-        chosen = np.flatnonzero((receiver_rank == receiver) & (sender_rank == sender))
+    receiver_place = np.searchsorted(receiver_starts, receivers, side="right") - 1
+    sender_place = np.searchsorted(sender_starts, senders, side="right") - 1
+    for (place, sender), (at, receiver) in product(
+        enumerate(relation.senders), enumerate(relation.receivers)
+    ):
+        chosen = np.flatnonzero((receiver_place == at) & (sender_place == place))
         if len(chosen):
             yield ArrowWeights(
                 layer,
                 f"{sender} -> {receiver}",
                 sender,
                 receiver,
-                receivers[chosen] - starts[receiver],
-                senders[chosen] - starts[sender],
+                receivers[chosen] - receiver_starts[at],
+                senders[chosen] - sender_starts[place],
                 values[chosen],
             )
 
 
-def _arrow_names(plan: Pairwise) -> list[str]:
-    plain = [str(arrow) for arrow in plan.diagram.arrows]
+def _starts(sizes: Int64[np.ndarray, " rank"]) -> Int64[np.ndarray, " rank_plus_1"]:
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _names(relations: Sequence[Relation]) -> list[str]:
+    """Of each relation its ranks, with the neighborhood where several join the same ones."""
+    plain = [
+        " -> ".join(" ".join(map(str, ranks)) for ranks in (relation.senders, relation.receivers))
+        for relation in relations
+    ]
     names = []
-    for arrow, name in zip(plan.diagram.arrows, plain, strict=True):
-        kind = arrow.neighborhood
-        called = kind if isinstance(kind, str) else getattr(kind, "__name__", "own")
-        names.append(f"{name} ({called})" if plain.count(name) > 1 else name)
+    for relation, ends in zip(relations, plain, strict=True):
+        kinds = [arrow.neighborhood for arrow in relation.arrows]
+        called = [kind if isinstance(kind, str) else getattr(kind, "__name__", "own")
+                  for kind in kinds]  # fmt: skip
+        names.append(f"{ends} ({', '.join(called)})" if plain.count(ends) > 1 else ends)
     return names
 
 

@@ -1,15 +1,12 @@
 """Explanations of a trained run's predictions, in the user's units."""
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.encodings.encode import Encoding
 from cellformer.explaining.contributions import Contributions
 from cellformer.explaining.integrated_gradients import integrated_gradients
 from cellformer.explaining.occlusion import occlusion
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.build import build_encodings
 
 Method: TypeAlias = Literal["occlusion", "gradients"]
 
@@ -34,8 +31,7 @@ def explain(
     if method == "gradients":
         found = integrated_gradients(model, cells, output)
     else:
-        encodings: Sequence[Encoding] = build_encodings(run.config.data)
-        found = occlusion(model, cells, encodings, output)
+        found = occlusion(model, cells, run.preparation.encodings, output)
     if task.kind != "regression":
         return found
     return found.in_units(scaling.deviation[output], scaling.mean[output])

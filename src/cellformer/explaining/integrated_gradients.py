@@ -13,7 +13,7 @@ from torch import Tensor
 from cellformer.complexes.batches.batch import CellBatch, collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.explaining.contributions import Contributions
-from cellformer.model.transformer import CellularTransformer
+from cellformer.model.described import CellModel
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ AT_ONCE, ROUNDS = 32, 50
 
 
 def integrated_gradients(
-    model: CellularTransformer, cells: CellComplex, output: int = 0, tolerance: float = 5e-4
+    model: CellModel, cells: CellComplex, output: int = 0, tolerance: float = 5e-4
 ) -> Contributions:
     """What each cell's features and encodings add to the prediction.
 
@@ -82,7 +82,7 @@ class _Interval:
 class _Line:
     """The straight line between two states of the first hidden vectors, and the model on it."""
 
-    model: CellularTransformer
+    model: CellModel
     cells: CellComplex
     start: list[Tensor]
     stop: list[Tensor]
@@ -90,11 +90,11 @@ class _Line:
     batches: dict[int, CellBatch] = field(default_factory=dict)  # by size, with neighborhoods
 
     @classmethod
-    def of(cls, model: CellularTransformer, cells: CellComplex, output: int) -> "_Line":
+    def of(cls, model: CellModel, cells: CellComplex, output: int) -> "_Line":
         precise = copy.deepcopy(model).double().cpu().eval().requires_grad_(False)
         batch = collate([cells])
         with torch.no_grad():
-            embedded = precise.embedding(batch)
+            embedded = precise.embedded(batch)
             return cls(precise, cells, precise.embedding.blank(batch), embedded, output)
 
     def values(self, places: list[float]) -> list[float]:

@@ -12,14 +12,14 @@ from cellformer.complexes.removal import without_cell
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.explaining.contributions import Contributions
 from cellformer.explaining.evaluation import evaluating
-from cellformer.model.transformer import CellularTransformer
+from cellformer.model.described import CellModel
 
 CELLS_AT_ONCE = 20_000
 """Cells of one batch; a complex of n cells is predicted n times."""
 
 
 def occlusion(
-    model: CellularTransformer,
+    model: CellModel,
     cells: CellComplex,
     encodings: Sequence[Encoding] | None = None,
     output: int = 0,
@@ -49,7 +49,7 @@ def occlusion(
 
 
 def _predict(
-    model: CellularTransformer, complexes: Sequence[CellComplex]
+    model: CellModel, complexes: Sequence[CellComplex]
 ) -> Float64[np.ndarray, "complex output"]:
     batch = collate(complexes).to(next(model.parameters()).device)
     with evaluating(model), torch.no_grad():

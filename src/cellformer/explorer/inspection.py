@@ -10,18 +10,16 @@ import torch
 from jaxtyping import Float32, Float64
 from scipy.special import expit, softmax
 
+from cellformer.chemistry.fragments import largest_fragment
+from cellformer.chemistry.smiles import parse_smiles
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.drawing.molecule import atom_symbols, molecule_positions
-from cellformer.encodings.encode import encode
+from cellformer.encodings.catalog import ENCODINGS
 from cellformer.explaining.evaluation import evaluating
-from cellformer.molecules.fragments import largest_fragment
-from cellformer.molecules.smiles import parse_smiles
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import LEVEL, half_widths
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.build import build_encodings
-from cellformer.training.one_complex import complex_of_smiles
 
 MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
 MOST_EXAMPLES = 200
@@ -78,7 +76,8 @@ class Explorer:
         return {
             "name": self.run.folder.path.resolve().name,
             "outputs": words if task.kind == "multiclass" else list(task.targets),
-            "encodings": self.run.config.data.encodings,
+            "encodings": " + ".join(type(e).__name__ for e in self.run.preparation.encodings),
+            "listed": list(ENCODINGS.names),
             "layers": model.layers,
             "heads": model.heads,
             "examples": self._examples(),
@@ -95,8 +94,8 @@ class Explorer:
             raise ValueError(
                 f"this SMILES has {len(text)} characters; the explorer takes {MOST_CHARACTERS}"
             )
-        data = self.run.config.data
-        if data.fragments == "largest":
+        preparation = self.run.preparation
+        if preparation.fragments == "largest":
             text = largest_fragment(text)
         atoms = parse_smiles(text).GetNumAtoms()
         if atoms > MOST_ATOMS:
@@ -104,7 +103,7 @@ class Explorer:
                 f"this molecule has {atoms} heavy atoms; the explorer takes up to {MOST_ATOMS} "
                 "(cellformer predict has no such limit)"
             )
-        cells = encode(complex_of_smiles(data, text), build_encodings(data))
+        cells = preparation.one([text])
         return Subject(text, cells, molecule_positions(text), atom_symbols(text), None)
 
     def predict(self, subject: Subject) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.tables.table import read_table
 from cellformer.drawing.inline import INLINE, inline_svg
 from cellformer.drawing.theme import LIGHT
@@ -140,7 +141,7 @@ def _picture(explorer: Explorer, question: Answer) -> Answer:
         raise ValueError("view is not a JSON object")
     for name, value in given.items():
         if name not in kinds:
-            raise ValueError(f"a view has no {name!r}")
+            raise ValueError(f"a view has no {name!r}{did_you_mean(name, kinds)}")
         if isinstance(value, bool) or not isinstance(value, kinds[name]):
             raise ValueError(f"{name} of a view cannot be {value!r}")
     view = View(**given)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Int64
 from scipy import sparse
 
+from cellformer.basics.checks import at_least
 from cellformer.complexes.cell_complex import Boundary, CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import ranges
@@ -43,8 +44,7 @@ class Cliques:
     highest rank for which the limits suffice, and leaves the ranks above empty."""
 
     def __post_init__(self) -> None:
-        if self.max_dim < 1:
-            raise ValueError(f"max_dim must be at least 1, got {self.max_dim}")
+        at_least(1, max_dim=self.max_dim)
         check_limits(self.max_cells, self.max_steps, self.over_limit)
 
     def __call__(self, graph: Graph) -> CellComplex:

@@ -6,6 +6,7 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
+from cellformer.basics.checks import at_least
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import ranges
@@ -47,8 +48,7 @@ class InducedCycles:
     greatest length for which the limits suffice, and none that are longer."""
 
     def __post_init__(self) -> None:
-        if self.max_length < 3:
-            raise ValueError(f"max_length must be at least 3, got {self.max_length}")
+        at_least(3, max_length=self.max_length)
         check_limits(self.max_cells, self.max_steps, self.over_limit)
 
     def __call__(self, graph: Graph) -> CellComplex:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
+from cellformer.basics.checks import at_least, one_of
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import RaggedComplexes
@@ -87,9 +88,5 @@ def describe(graph: Graph) -> str:
 
 def check_limits(max_cells: int, max_steps: int, over_limit: str) -> None:
     """Raises ValueError unless these can be a lifting's limits."""
-    if max_cells < 1:
-        raise ValueError(f"max_cells must be at least 1, got {max_cells}")
-    if max_steps < 1:
-        raise ValueError(f"max_steps must be at least 1, got {max_steps}")
-    if over_limit not in get_args(OverLimit):
-        raise ValueError(f"over_limit must be one of {get_args(OverLimit)}, got {over_limit!r}")
+    at_least(1, max_cells=max_cells, max_steps=max_steps)
+    one_of(get_args(OverLimit), over_limit=over_limit)

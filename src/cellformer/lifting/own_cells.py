@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.lifting.lift import CollectiveLifting, Lifting, collective_form
+from cellformer.lifting.induced_cycles import InducedCycles
+from cellformer.lifting.lift import CollectiveLifting, Lifting, OverLimit, collective_form
 
 
 @dataclass(frozen=True)
@@ -29,3 +30,8 @@ class OwnCells:
     def collective(self) -> CollectiveLifting | None:
         """What lifts many mere graphs at once; None where the other lifting takes one at a time."""
         return None if self.otherwise is None else collective_form(self.otherwise)
+
+
+def own_cells_or_cycles(max_length: int = 8, over_limit: OverLimit = "fail") -> OwnCells:
+    """The cells that a graph brings, or else a face for every chordless cycle up to a length."""
+    return OwnCells(InducedCycles(max_length=max_length, over_limit=over_limit))

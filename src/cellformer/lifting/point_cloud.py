@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 from scipy.spatial import KDTree
 
+from cellformer.basics.checks import at_least, positive
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.lifting.cliques import Cliques
@@ -41,12 +42,9 @@ class PointNeighbors:
     """The greatest number of edges, and of cells of rank 2 and higher, of one cloud."""
 
     def __post_init__(self) -> None:
-        if self.neighbors < 1:
-            raise ValueError(f"neighbors must be at least 1, got {self.neighbors}")
-        if self.radius is not None and not 0 < self.radius < np.inf:
-            raise ValueError(f"radius must be positive and finite, got {self.radius}")
-        if self.max_cells < 1:
-            raise ValueError(f"max_cells must be at least 1, got {self.max_cells}")
+        at_least(1, neighbors=self.neighbors, max_cells=self.max_cells)
+        if self.radius is not None:
+            positive(radius=self.radius)
 
     def __call__(self, graph: Graph) -> CellComplex:
         """The complex of a graph's positions; edges that it has already are not looked at.

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass
 
+from cellformer.basics.checks import at_least
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
@@ -43,8 +44,8 @@ class Rings:
     greatest size for which the limits suffice, and none that are greater."""
 
     def __post_init__(self) -> None:
-        if self.max_size is not None and self.max_size < 3:
-            raise ValueError(f"max_size must be at least 3 or None, got {self.max_size}")
+        if self.max_size is not None:
+            at_least(3, max_size=self.max_size)
         check_limits(self.max_cells, self.max_steps, self.over_limit)
 
     def __call__(self, graph: Graph) -> CellComplex:

@@ -5,17 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from cellformer.basics.suggestions import unknown_choice
+from cellformer.basics.checks import at_least, one_of, share
+from cellformer.basics.keys import check_complete, check_keys
+from cellformer.model.catalogs import READOUTS
 
 if TYPE_CHECKING:
     from cellformer.complexes.batches.batch import CellBatch
     from cellformer.complexes.descriptors import Descriptors
     from cellformer.complexes.many.ragged import RaggedComplexes
 
-AttentionName: TypeAlias = Literal[
-    "pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense"
-]
-"""The five forms of attention of the paper, see `attention_plan`."""
 ReadoutCells: TypeAlias = Literal["vertices", "all"]
 Pooling: TypeAlias = Literal["sum", "mean"]
 Position: TypeAlias = Literal["concat", "sum"]
@@ -38,7 +36,9 @@ class ArchitectureConfig:
         dropout: Dropout of attention outputs and in the feed-forward blocks.
         attention_dropout: Dropout of attention weights.
         embedding_dropout: Dropout of the embedded cells before the first layer.
-        readout_layers: Hidden layers of the readout, each half as wide as the one before.
+        readout: What makes a prediction of the cells: a network on each, whose results are pooled
+            (the paper), or one of your own.
+        readout_layers: Hidden layers of the readout's network, each half as wide as the one before.
         readout_dropout: Dropout in the readout.
         readout_cells: Which cells are read out, the vertices (the paper) or all.
         pooling: Whether a complex is the sum (the paper) or the mean of its cells' readouts.
@@ -53,7 +53,8 @@ class ArchitectureConfig:
         theta_per_head: Whether dense attention learns one theta per head instead of one.
         final_norm: Whether a layer norm precedes the readout (the paper has none).
         random_signs: Whether training draws the ambiguous signs of encodings at random.
-        descriptor_width: Hidden columns of the network on the counts that describe complexes.
+        descriptor_width: Hidden columns of the network on the counts that describe complexes,
+            which stands beside the transformer.
         descriptor_dropout: Dropout of these; two fifths as much of the counts themselves.
     """
 
@@ -64,6 +65,7 @@ class ArchitectureConfig:
     dropout: float = 0.0
     attention_dropout: float = 0.1
     embedding_dropout: float = 0.0
+    readout: str = "network"
     readout_layers: int = 2
     readout_dropout: float = 0.0
     readout_cells: ReadoutCells = "vertices"
@@ -81,23 +83,22 @@ class ArchitectureConfig:
     descriptor_dropout: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("width", "heads", "descriptor_width"):
-            _at_least(1, name, getattr(self, name))
-        for name in ("layers", "readout_layers"):
-            _at_least(0, name, getattr(self, name))
+        at_least(1, width=self.width, heads=self.heads, descriptor_width=self.descriptor_width)
+        at_least(0, layers=self.layers, readout_layers=self.readout_layers)
         if self.feedforward_width is not None:
-            _at_least(1, "feedforward_width", self.feedforward_width)
+            at_least(1, feedforward_width=self.feedforward_width)
         if self.width % self.heads:
             raise ValueError(f"width ({self.width}) must be a multiple of heads ({self.heads})")
-        if self.width >> self.readout_layers == 0:
+        _check_readout(self)
+        halved = READOUTS.takes(self.readout, "readout_layers")
+        if halved and self.width >> self.readout_layers == 0:
             raise ValueError(
                 f"width ({self.width}) cannot be halved readout_layers ({self.readout_layers}) "
                 "times; use fewer readout_layers"
             )
         for name in ("dropout", "attention_dropout", "embedding_dropout", "readout_dropout",
                      "descriptor_dropout"):  # fmt: skip
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+            share(**{name: getattr(self, name)})
         for name, choices in (
             ("readout_cells", ReadoutCells),
             ("pooling", Pooling),
@@ -105,8 +106,7 @@ class ArchitectureConfig:
             ("edge_signal", EdgeSignal),
             ("neighbor_weights", NeighborWeights),
         ):
-            if getattr(self, name) not in get_args(choices):
-                raise unknown_choice(name, getattr(self, name), get_args(choices))
+            one_of(get_args(choices), **{name: getattr(self, name)})
 
     @property
     def inner_width(self) -> int:
@@ -131,7 +131,7 @@ class DescriptorShape:
     blank: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
-        _at_least(0, "counts", self.counts)
+        at_least(0, counts=self.counts)
         if not len(self.mean) == len(self.deviation) == len(self.blank):
             raise ValueError("mean, deviation and blank need one entry per value")
         if not all(deviation > 0 for deviation in self.deviation):
@@ -193,11 +193,11 @@ class DataShape:
                 f"{len(self.continuous)}; both need one entry per rank, at least one"
             )
         for column in (number for rank in self.categories for number in rank):
-            _at_least(0, "categories", column)
+            at_least(0, categories=column)
         for columns in self.continuous:
-            _at_least(0, "continuous", columns)
-        _at_least(0, "encoding", self.encoding)
-        _at_least(1, "outputs", self.outputs)
+            at_least(0, continuous=columns)
+        at_least(0, encoding=self.encoding)
+        at_least(1, outputs=self.outputs)
 
     @property
     def num_ranks(self) -> int:
@@ -251,65 +251,29 @@ class ModelConfig:
     architecture: ArchitectureConfig = field(default_factory=ArchitectureConfig)
     data: DataShape = field(default_factory=DataShape)
 
+    def __post_init__(self) -> None:
+        if (
+            self.data.target_rank is not None
+            and self.architecture.readout != ArchitectureConfig.readout
+        ):
+            raise ValueError(
+                f"the readout {self.architecture.readout} makes predictions of complexes, and here "
+                f"cells of rank {self.data.target_rank} are predicted; leave readout out"
+            )
+
     @classmethod
     def for_batch(
         cls,
         batch: "CellBatch | RaggedComplexes",
-        width: int = 64,
-        layers: int = 4,
-        heads: int = 8,
+        architecture: ArchitectureConfig | None = None,
         outputs: int = 1,
-        *,
-        feedforward_width: int | None = None,
-        dropout: float = 0.0,
-        attention_dropout: float = 0.1,
-        embedding_dropout: float = 0.0,
-        readout_layers: int = 2,
-        readout_dropout: float = 0.0,
-        readout_cells: ReadoutCells = "vertices",
-        pooling: Pooling = "sum",
-        position: Position = "concat",
-        edge_signal: EdgeSignal = "sum",
-        neighbor_weights: NeighborWeights = "counts",
-        scale_scores: bool = True,
-        projection_bias: bool = True,
-        output_projection: bool = True,
-        theta_per_head: bool = False,
-        final_norm: bool = False,
-        random_signs: bool = True,
-        descriptor_width: int = 512,
-        descriptor_dropout: float = 0.5,
     ) -> "ModelConfig":
-        """A configuration that fits a batch, or a whole collection; see `ArchitectureConfig`.
+        """A configuration that fits a batch, or a whole collection.
 
         Categories that do not occur in ``batch`` are unknown to the model, so give it all the
         training data, or state a `DataShape` yourself.
         """
-        architecture = ArchitectureConfig(
-            width=width,
-            layers=layers,
-            heads=heads,
-            feedforward_width=feedforward_width,
-            dropout=dropout,
-            attention_dropout=attention_dropout,
-            embedding_dropout=embedding_dropout,
-            readout_layers=readout_layers,
-            readout_dropout=readout_dropout,
-            readout_cells=readout_cells,
-            pooling=pooling,
-            position=position,
-            edge_signal=edge_signal,
-            neighbor_weights=neighbor_weights,
-            scale_scores=scale_scores,
-            projection_bias=projection_bias,
-            output_projection=output_projection,
-            theta_per_head=theta_per_head,
-            final_norm=final_norm,
-            random_signs=random_signs,
-            descriptor_width=descriptor_width,
-            descriptor_dropout=descriptor_dropout,
-        )
-        return cls(architecture, DataShape.of(batch, outputs))
+        return cls(architecture or ArchitectureConfig(), DataShape.of(batch, outputs))
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration as JSON holds it."""
@@ -321,13 +285,14 @@ class ModelConfig:
 
         Raises ValueError where a key is unknown (naming the nearest one) or missing.
         """
-        _check_keys(cls, values, "model")
-        # Descriptions of before lack what has no effect on their models.
-        spare = {"descriptor_width": 512, "descriptor_dropout": 0.5}
+        check_keys(cls, values, "model")
+        check_complete(cls, values, "model")
+        # Descriptions of before lack what has no effect on their models, or was the only choice.
+        spare = {"descriptor_width": 512, "descriptor_dropout": 0.5, "readout": "network"}
         architecture = {**spare, **values["architecture"]}
         data = {"target_rank": None, "descriptors": None, **values["data"]}
-        _check_keys(ArchitectureConfig, architecture, "architecture")
-        _check_keys(DataShape, data, "data")
+        check_complete(ArchitectureConfig, architecture, "architecture")
+        check_complete(DataShape, data, "data")
         return cls(
             ArchitectureConfig(**architecture),
             DataShape(
@@ -344,25 +309,21 @@ class ModelConfig:
 def _descriptors_from(values: Mapping[str, Any] | None) -> DescriptorShape | None:
     if values is None:
         return None
-    _check_keys(DescriptorShape, values, "descriptors")
+    check_keys(DescriptorShape, values, "descriptors")
+    check_complete(DescriptorShape, values, "descriptors")
     columns = (tuple(values[name]) for name in ("mean", "deviation", "blank"))
     return DescriptorShape(values["counts"], *columns)
 
 
-def _at_least(least: int, name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-
-
-def _check_keys(
-    kind: type[ModelConfig] | type[ArchitectureConfig] | type[DataShape] | type[DescriptorShape],
-    values: Mapping[str, Any],
-    where: str,
-) -> None:
-    known = [entry.name for entry in fields(kind)]
-    for name in values:
-        if name not in known:
-            raise unknown_choice(f"key of {where}", name, known)
-    missing = [name for name in known if name not in values]
-    if missing:
-        raise ValueError(f"{where} lacks {', '.join(missing)}")
+def _check_readout(chosen: ArchitectureConfig) -> None:
+    given = READOUTS.check(chosen.readout).arguments
+    for name in ("width", "outputs"):
+        if name in given:
+            raise ValueError(f"the readout {chosen.readout} is told its {name}; leave that out")
+    for entry in fields(chosen):
+        used = entry.name not in READOUTS.settings or READOUTS.takes(chosen.readout, entry.name)
+        if not used and getattr(chosen, entry.name) != entry.default:
+            raise ValueError(
+                f"{entry.name} is of no use with the readout {chosen.readout}, whose arguments "
+                "stand in its text"
+            )

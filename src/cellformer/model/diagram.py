@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from scipy import sparse
 
+from cellformer.basics.parts.stored import from_json, to_json
 from cellformer.basics.suggestions import unknown_choice
 from cellformer.complexes.matrices import (
     Bounded,
@@ -92,18 +93,21 @@ class Arrow:
         return matrix
 
     def to_dict(self) -> dict[str, Any]:
-        """The arrow as JSON holds it; raises ValueError if its neighborhood is a function."""
-        if not isinstance(self.neighborhood, str):
-            raise ValueError(
-                f"the arrow {self} has a neighborhood function, which cannot be written to JSON; "
-                "keep the diagram in your own code"
-            )
+        """The arrow as JSON holds it, a neighborhood function by its module and name.
+
+        Raises ValueError for a function that could not be found again, such as a lambda.
+        """
         return {
             "sender": self.sender,
             "receiver": self.receiver,
-            "neighborhood": self.neighborhood,
+            "neighborhood": to_json(self.neighborhood),
             "dense": self.dense,
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Arrow":
+        """The inverse of `to_dict`; raises as `from_json` does."""
+        return cls(**{**values, "neighborhood": from_json(values["neighborhood"])})
 
 
 @dataclass(frozen=True)
@@ -152,13 +156,13 @@ class TensorDiagram:
         return matrix
 
     def to_dict(self) -> dict[str, Any]:
-        """The diagram as JSON holds it; raises ValueError if a neighborhood is a function."""
+        """The diagram as JSON holds it; raises ValueError as `Arrow.to_dict` does."""
         return {"arrows": [arrow.to_dict() for arrow in self.arrows]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "TensorDiagram":
         """The inverse of `to_dict`."""
-        return cls(tuple(Arrow(**arrow) for arrow in values["arrows"]))
+        return cls(tuple(map(Arrow.from_dict, values["arrows"])))
 
 
 def paper_diagram(max_rank: int = 2) -> TensorDiagram:

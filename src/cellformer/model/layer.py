@@ -2,19 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.attention.arrows import ArrowAttention, Columns, Pattern, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
 from cellformer.attention.operator import attend_arrows
 from cellformer.model.diagram import TensorDiagram
 
+Layers: TypeAlias = nn.ModuleList | Sequence[nn.Module]
+
 
 @dataclass(frozen=True)
-class AttentionOptions:
-    """What the attentions of a layer have in common.
+class LayerOptions:
+    """What the layers of a model have in common.
 
     *Deviation from the letter*: scores may be divided by the square root of the head width, and
     an output projection may follow, as in the authors' code. The projection has no bias, so that
@@ -24,6 +27,7 @@ class AttentionOptions:
 
     width: int
     heads: int
+    inner_width: int
     theta_per_head: bool
     scale_scores: bool
     output_projection: bool
@@ -44,12 +48,16 @@ class AttentionOptions:
         """The factor of N in the scores of dense attention, at first 1."""
         return nn.Parameter(torch.ones(self.heads if self.theta_per_head else 1))
 
+    def feedforward(self) -> "FeedForward":
+        """A feed-forward block."""
+        return FeedForward(self.width, self.inner_width, self.dropout)
+
     def arrow(
         self,
-        query: Columns,
-        key: Columns,
-        value: Columns,
-        output: Columns,
+        query: ColumnBlock,
+        key: ColumnBlock,
+        value: ColumnBlock,
+        output: ColumnBlock,
         pattern: Pattern,
         theta: Float[Tensor, " theta"] | None,
     ) -> ArrowAttention:
@@ -111,7 +119,7 @@ class PairwiseLayer(nn.Module):
     """
 
     def __init__(
-        self, diagram: TensorDiagram, options: AttentionOptions, feedforwards: Sequence[FeedForward]
+        self, diagram: TensorDiagram, options: LayerOptions, feedforwards: Sequence[FeedForward]
     ):
         super().__init__()
         self.diagram = diagram
@@ -191,15 +199,15 @@ class PairwiseLayer(nn.Module):
         assert pattern is not None
         arrow, width = self.diagram.arrows[number], self.options.width
 
-        def columns(role: str, rank: int) -> Columns:
-            return Columns(senders.index(rank), self.parts[rank].index((number, role)) * width)
+        def columns(role: str, rank: int) -> ColumnBlock:
+            return ColumnBlock(senders.index(rank), self.parts[rank].index((number, role)) * width)
 
         before = [other.receiver for other in self.diagram.arrows[:number]]
         return self.options.arrow(
             columns("query", arrow.receiver),
             columns("key", arrow.sender),
             columns("value", arrow.sender),
-            Columns(receivers.index(arrow.receiver), before.count(arrow.receiver) * width),
+            ColumnBlock(receivers.index(arrow.receiver), before.count(arrow.receiver) * width),
             pattern,
             self.thetas[str(number)] if arrow.dense else None,
         )
@@ -224,7 +232,7 @@ class GeneralLayer(nn.Module):
     """One attention over the cells of all ranks: shared queries and keys, values per rank."""
 
     def __init__(
-        self, num_ranks: int, dense: bool, options: AttentionOptions, feedforward: FeedForward
+        self, num_ranks: int, dense: bool, options: LayerOptions, feedforward: FeedForward
     ):
         super().__init__()
         self.options = options
@@ -253,7 +261,12 @@ class GeneralLayer(nn.Module):
         values = [project(rows) for project, rows in zip(self.values, own, strict=False)]
         width = self.options.width
         arrow = self.options.arrow(
-            Columns(0, 0), Columns(0, width), Columns(1, 0), Columns(0, 0), pattern, self.theta
+            ColumnBlock(0, 0),
+            ColumnBlock(0, width),
+            ColumnBlock(1, 0),
+            ColumnBlock(0, 0),
+            pattern,
+            self.theta,
         )
         (received,) = attend_arrows(
             [self.query_key(normed), torch.cat(values)],

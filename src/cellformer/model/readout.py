@@ -1,19 +1,26 @@
-"""From the hidden vectors of cells to one prediction per complex."""
+"""From the hidden vectors of cells to a prediction per complex, or per cell."""
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from cellformer.attention.segments import segment_sum
+from cellformer.basics.suggestions import unknown_choice
 from cellformer.complexes.batches.batch import CellBatch
+from cellformer.model.config import Pooling, ReadoutCells
 
 
 def halving_network(width: int, hidden_layers: int, outputs: int, dropout: float) -> nn.Sequential:
     """A network whose hidden layers halve in width, each with ReLU and dropout."""
     widths = [width >> layer for layer in range(hidden_layers + 1)]
+    if not widths[-1]:
+        raise ValueError(
+            f"width ({width}) cannot be halved {hidden_layers} times; use fewer hidden layers"
+        )
     steps: list[nn.Module] = []
     for before, after in pairwise(widths):
         steps += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
@@ -56,17 +63,23 @@ class Readout(nn.Module):
     def __init__(
         self,
         width: int,
-        hidden_layers: int,
         outputs: int,
         *,
-        all_ranks: bool,
-        mean: bool,
+        hidden_layers: int,
         dropout: float,
+        cells: ReadoutCells,
+        pooling: Pooling,
     ):
         super().__init__()
+        for name, chosen, choices in (
+            ("readout_cells", cells, get_args(ReadoutCells)),
+            ("pooling", pooling, get_args(Pooling)),
+        ):
+            if chosen not in choices:
+                raise unknown_choice(name, chosen, choices)
         self.network = halving_network(width, hidden_layers, outputs, dropout)
-        self.all_ranks = all_ranks
-        self.mean = mean
+        self.all_ranks = cells == "all"
+        self.mean = pooling == "mean"
 
     def ranks(self, batch: CellBatch) -> Sequence[int]:
         """The ranks that are read out."""

@@ -16,7 +16,7 @@ from cellformer.report.calibration import LEVELS, Reliability
 FIRST, SECOND = INLINE.accent, "#D55E00"
 
 
-def learning_curves(curve: pd.DataFrame, metric: str, best_epoch: int) -> dict[str, Figure]:
+def learning_curves(curve: pd.DataFrame, metric: str, best_epoch: int | None) -> dict[str, Figure]:
     """Training and validation loss, and the metric, over the epochs; the best one is marked."""
     wanted = {
         "Loss": (("train_loss", "training", "--", SECOND), ("val_loss", "validation", "-", FIRST)),
@@ -30,7 +30,7 @@ def learning_curves(curve: pd.DataFrame, metric: str, best_epoch: int) -> dict[s
         for name, label, line, color in lines:
             if name in curve:
                 ax.plot(epochs, curve[name], line, color=color, label=label, marker=marker)
-        if 1 <= best_epoch <= len(epochs):
+        if best_epoch is not None and best_epoch <= len(epochs):
             ax.axvline(best_epoch, color=INLINE.faint, ls=":", label="best epoch")
         ax.set_xlabel("epoch", color=INLINE.ink)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))

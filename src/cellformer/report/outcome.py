@@ -66,10 +66,9 @@ def outcome_of(run: TrainedRun) -> RunOutcome:
 
     Raises what `gather` raises where the data are no longer there.
     """
-    materials = gather(run.config.data)
+    materials = gather(run.config.data, preparation=run.preparation)
     complexes, rank = materials.complexes, materials.task.rank
-    failed = [row for row, _ in materials.failures]
-    rows = np.setdiff1d(np.arange(len(materials.graphs)), failed)
+    rows = materials.rows
 
     def part_of(chosen: Int64[np.ndarray, " chosen"]) -> ScoredPart:
         counts = 1 if rank is None else complexes.num_cells[chosen, rank]

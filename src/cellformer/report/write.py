@@ -20,6 +20,7 @@ from cellformer.report.sections import Chart, Judged, charts_of, judged
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.summary import Summary
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ def write_report(path: str | os.PathLike[str]) -> Path:
     """
     path = Path(path)
     folder = RunFolder(path)
-    summary = folder.read_summary()
+    summary = Summary.read(path)
     config = RunConfig.from_json(folder.require(folder.config))
     which = "best" if folder.weights("best").exists() else "last"
     outcome, missing = None, ""
@@ -59,7 +60,7 @@ def write_report(path: str | os.PathLike[str]) -> Path:
         results=_results(summary),
         curves=_curves(folder, summary),
         missing=missing,
-        machine=_flat({"versions": summary["versions"], **summary["machine"]}),
+        machine=_flat({"versions": summary.session.versions, **asdict(summary.session.machine)}),
         config=_flat(asdict(config)),
         **_predictions(run, outcome),
     )
@@ -74,15 +75,15 @@ def _source(environment: Environment, name: str) -> str:
     return environment.loader.get_source(environment, name)[0]
 
 
-def _results(summary: dict[str, Any]) -> list[tuple[str, list[tuple[str, float | None]]]]:
+def _results(summary: Summary) -> list[tuple[str, list[tuple[str, float | None]]]]:
     """Rows of the table of results: which answer, and its score for each part and metric."""
     rows = []
     named = {
-        "best": f"best validation epoch ({summary['best_epoch']})",
-        "last": f"last epoch ({summary['epochs']})",
+        "best": f"best validation epoch ({summary.best_epoch})",
+        "last": f"last epoch ({summary.epochs})",
     }
-    sources = [(named[which], scores) for which, scores in summary["scores"].items()]
-    for name, scores in [*sources, ("the same answer for all rows", summary["baseline"])]:
+    sources = [(named[which], scores) for which, scores in summary.scores.items()]
+    for name, scores in [*sources, ("the same answer for all rows", summary.baseline)]:
         cells = [
             (f"{part} {metric}", value)
             for part, values in scores.items()
@@ -92,11 +93,11 @@ def _results(summary: dict[str, Any]) -> list[tuple[str, list[tuple[str, float |
     return rows
 
 
-def _curves(folder: RunFolder, summary: dict[str, Any]) -> list[Chart]:
+def _curves(folder: RunFolder, summary: Summary) -> list[Chart]:
     if not folder.curve.exists():
         return []
     curve = pd.read_csv(folder.curve)
-    figures = learning_curves(curve, summary["metric"], summary["best_epoch"])
+    figures = learning_curves(curve, summary.metric, summary.best_epoch)
     return [
         Chart(title, inline_svg(figure, f"{title} over {len(curve)} epochs"))
         for title, figure in figures.items()

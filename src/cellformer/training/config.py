@@ -3,42 +3,37 @@
 The command line and the configuration file are derived from this tree. Importing it is cheap.
 """
 
-import dataclasses
-import difflib
 import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from jsonargparse import ArgumentError, ArgumentParser
 
-from cellformer.model.config import ArchitectureConfig, AttentionName
+from cellformer.basics.checks import at_least, positive, share
+from cellformer.basics.keys import check_keys
+from cellformer.data.readers.catalog import READERS
+from cellformer.encodings.catalog import ENCODINGS, encoding_parts
+from cellformer.lifting.catalog import LIFTINGS
+from cellformer.model.catalogs import ATTENTIONS
+from cellformer.model.config import ArchitectureConfig
+from cellformer.training.catalogs import LOSSES, METRICS
 
-LiftingName = Literal["auto", "skeleton", "cycle-basis", "induced-cycles", "rings", "cliques"]
+FRACTIONS = (0.8, 0.1, 0.1)
+ENCODING_SIZE = 8
 
 
 @dataclass(frozen=True)
-class DataConfig:
-    """Where the complexes come from and how they are made."""
+class PreparationConfig:
+    """How a row of a source becomes a complex."""
 
-    source: str = "nci"
-    """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet) or of a folder
-    of raw files, meshes or point clouds."""
-    target: tuple[str, ...] = ()
-    """Columns to learn; needed for a table, chooses among several targets elsewhere."""
-    kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"
-    """What is learned; auto reads it off the targets."""
-    metric: Literal["auto", "mae", "rmse", "accuracy", "rocauc"] = "auto"
-    """What chooses the best epoch and is reported first; auto: mae, rocauc or accuracy."""
     smiles_column: str | None = None
     """The column of SMILES strings in a table; by default found by its name."""
     separator: str | None = None
     """What separates the cells of a text table; by default found out."""
     charset: str | None = None
     """The encoding of a text table, such as cp1250; by default found out."""
-    on_error: Literal["skip", "fail"] = "skip"
-    """What happens at a row without a valid molecule: it is left out, or nothing is trained."""
     features: Literal["auto", "standard", "ogb", "zinc"] = "auto"
     """Features of molecules given as SMILES; auto: those of the set, or standard (OGB's, with
     stereochemistry that does not depend on the order of the atoms)."""
@@ -54,24 +49,74 @@ class DataConfig:
     ring_features: bool = False
     """Whether 2-cells get features: size and neighbors, and in molecules with the features standard
     or ogb also aromaticity, heteroatoms, multiple bonds and conjugation."""
-    lifting: LiftingName = "auto"
+    lifting: str = "auto"
     """How a graph becomes a complex; auto takes the cells that the source brings, such as the
     faces of meshes, and otherwise induced-cycles. All but cycle-basis are independent of the
     labeling."""
     max_length: int | None = None
     """Longest cycle that is filled; by default 8 with induced-cycles, any with rings."""
-    max_dim: int = 2
-    """Highest rank of cell that cliques and point clouds make."""
-    neighbors: int = 6
-    """Nearest points that a point of a cloud is joined to."""
+    max_dim: int | None = None
+    """Highest rank of cell that cliques and point clouds make; by default 2."""
+    neighbors: int | None = None
+    """Nearest points that a point of a cloud is joined to; by default 6."""
     radius: float | None = None
     """Distance up to which the points of a cloud are joined instead, in their own units."""
     over_limit: Literal["fail", "skip", "truncate"] = "fail"
     """What happens to a graph that is over its lifting's limits."""
     encodings: str = "rwbspe+rwpe"
-    """Names joined by +: zeros, bspe, rwbspe, rwpe, hodgelap, slepians; name:size sets a size."""
-    encoding_size: int = 8
-    """Columns of each encoding without a size of its own."""
+    """Positional encodings, joined by +; name:size sets a size."""
+    encoding_size: int | None = None
+    """Columns of each encoding without a size of its own; by default 8."""
+    reader: str | None = None
+    """Reads the source in place of the readers that come with this package: a function of yours
+    from a path to a set of graphs."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("encoding_size", 1), ("max_dim", 1), ("neighbors", 1),
+                            ("max_length", 3)):  # fmt: skip
+            value = getattr(self, name)
+            if value is not None:
+                at_least(least, **{name: value})
+        if self.radius is not None:
+            positive(**{"data.radius": self.radius})
+        if self.radius is not None and self.neighbors is not None:
+            raise ValueError("data.neighbors and data.radius contradict each other; choose one")
+        if self.separator is not None and len(self.separator) != 1:
+            raise ValueError(f"data.separator must be one character, got {self.separator!r}")
+        LIFTINGS.check(self.lifting)
+        if self.max_length is not None and not LIFTINGS.takes(self.lifting, "max_length"):
+            raise ValueError(f"data.max_length is of no use with the lifting {self.lifting}")
+        if self.over_limit == "truncate" and not LIFTINGS.takes(self.lifting, "over_limit"):
+            raise ValueError(
+                f"data.over_limit=truncate is of no use with the lifting {self.lifting}"
+            )
+        if self.ring_features and self.lifting == "skeleton":
+            raise ValueError("data.ring_features needs 2-cells, which the skeleton does not have")
+        sizes = [ENCODINGS.takes(e.name, "encoding_size") and "size" not in e.arguments
+                 for e in encoding_parts(self.encodings)]  # fmt: skip
+        if self.encoding_size is not None and not any(sizes):
+            raise ValueError(
+                "data.encoding_size is of no use where each of data.encodings has a size of its own"
+            )
+        if self.reader is not None:
+            READERS.check(self.reader)
+
+
+@dataclass(frozen=True)
+class DataConfig(PreparationConfig):
+    """Where the complexes come from, how they are made, and which of them train."""
+
+    source: str = "nci"
+    """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet) or of a folder
+    of raw files, meshes or point clouds."""
+    target: tuple[str, ...] = ()
+    """Columns to learn; needed for a table, chooses among several targets elsewhere."""
+    kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"
+    """What is learned; auto reads it off the targets."""
+    metric: str = "auto"
+    """What chooses the best epoch and is reported first; auto: mae, rocauc or accuracy."""
+    on_error: Literal["skip", "fail"] = "skip"
+    """What happens at a row without a valid molecule: it is left out, or nothing is trained."""
     split: Literal["auto", "random", "scaffold"] = "auto"
     """auto takes the split that the data set brings, otherwise a random one."""
     split_column: str | None = None
@@ -80,10 +125,10 @@ class DataConfig:
     """A file like the source whose rows validate."""
     test_file: str | None = None
     """A file like the source whose rows are the test part."""
-    split_seed: int = 0
-    """Seed of a random split."""
-    fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)
-    """Training, validation and test parts of a split made here."""
+    split_seed: int | None = None
+    """Seed of a random split; by default 0."""
+    fractions: tuple[float, float, float] | None = None
+    """Training, validation and test parts of a split made here; by default 0.8, 0.1, 0.1."""
     folds: int | None = None
     """Parts of a cross-validation (train --folds runs through them), by split and split_seed."""
     fold: int = 0
@@ -94,26 +139,28 @@ class DataConfig:
     """Processes that prepare complexes; 0 prepares in this one."""
 
     def __post_init__(self) -> None:
-        if min(self.fractions) < 0 or abs(sum(self.fractions) - 1) > 1e-6:
+        super().__post_init__()
+        if self.metric != "auto":
+            METRICS.check(self.metric)
+        shares = self.fractions or FRACTIONS
+        if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
             raise ValueError(f"data.fractions must be three parts of 1, got {self.fractions}")
-        _at_least(
-            1, encoding_size=self.encoding_size, max_dim=self.max_dim, neighbors=self.neighbors
-        )
-        if self.radius is not None and not 0 < self.radius < float("inf"):
-            raise ValueError(f"data.radius must be positive and finite, got {self.radius}")
-        if self.max_length is not None:
-            _at_least(3, max_length=self.max_length)
-            if self.lifting not in ("auto", "induced-cycles", "rings"):
-                raise ValueError(f"data.max_length is of no use with the lifting {self.lifting}")
-        if self.ring_features and self.lifting == "skeleton":
-            raise ValueError("data.ring_features needs 2-cells, which the skeleton does not have")
-        _at_least(0, workers=self.workers)
-        if self.separator is not None and len(self.separator) != 1:
-            raise ValueError(f"data.separator must be one character, got {self.separator!r}")
+        at_least(0, workers=self.workers)
         if self.folds is not None:
-            _at_least(3, folds=self.folds)
-            if not 0 <= self.fold < self.folds:
-                raise ValueError(f"data.fold must be from 0 to {self.folds - 1}, got {self.fold}")
+            at_least(3, folds=self.folds)
+        if not 0 <= self.fold < (self.folds or 1):
+            raise ValueError(
+                f"data.fold must be from 0 to {self.folds - 1}, got {self.fold}"
+                if self.folds
+                else "data.fold is one of data.folds parts; say how many"
+            )
+        if self.folds is not None and self.fractions is not None:
+            raise ValueError("data.fractions are of no use with data.folds, which are alike")
+        if self.split == "scaffold":
+            for name, given in (("split_seed", self.split_seed is not None and not self.folds),
+                                ("duplicates", self.duplicates == "apart")):  # fmt: skip
+                if given:
+                    raise ValueError(f"data.{name} is of no use with the scaffold split")
         ways = {
             "split": None if self.split == "auto" else self.split,
             "split_column": self.split_column,
@@ -140,8 +187,7 @@ class OptimizerConfig:
     """Largest gradient norm; 0 does not clip."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.warmup < 1:
-            raise ValueError(f"optimizer.warmup must be in [0, 1), got {self.warmup}")
+        share(**{"optimizer.warmup": self.warmup})
         if self.peak_rate <= 0 or self.weight_decay < 0 or self.clip_norm < 0:
             raise ValueError(
                 "optimizer.peak_rate must be positive, weight_decay and clip_norm not negative"
@@ -166,9 +212,9 @@ class TrainingConfig:
     """Most cells per step, all processes together; a complex with more is a step of its own."""
     bucket: bool = False
     """Whether the complexes of a step are of like size; steps still come in random order."""
-    loss: Literal["auto", "l1", "mse", "huber"] = "auto"
-    """auto: l1 for regression, mse where the metric is rmse, cross-entropy for classes; the others
-    are for regression."""
+    loss: str = "auto"
+    """What is minimized. auto: l1 for regression, mse where the metric is rmse, cross-entropy for
+    classes."""
     class_weights: Literal["equal", "balanced"] | tuple[float, ...] = "equal"
     """Weight of each class in the loss, in the order of the labels; balanced: by their rarity."""
     standardize: bool = True
@@ -204,12 +250,14 @@ class TrainingConfig:
         return None if self.epochs == "auto" else self.epochs
 
     def __post_init__(self) -> None:
-        _at_least(1, batch_size=self.batch_size, processes=self.processes)
+        if self.loss != "auto":
+            LOSSES.check(self.loss)
+        at_least(1, batch_size=self.batch_size, processes=self.processes)
         if self.epochs != "auto":
-            _at_least(1, epochs=self.epochs)
-        _at_least(0, loader_workers=self.loader_workers)
-        if self.max_minutes is not None and not self.max_minutes > 0:
-            raise ValueError(f"max_minutes must be positive, got {self.max_minutes}")
+            at_least(1, epochs=self.epochs)
+        at_least(0, loader_workers=self.loader_workers)
+        if self.max_minutes is not None:
+            positive(max_minutes=self.max_minutes)
         if self.resident is True and self.loader_workers:
             raise ValueError("training.resident leaves nothing to do for training.loader_workers")
         if isinstance(self.class_weights, tuple) and not all(w > 0 for w in self.class_weights):
@@ -217,7 +265,7 @@ class TrainingConfig:
         for name in ("max_steps", "patience", "batch_cells"):
             value = getattr(self, name)
             if value is not None:
-                _at_least(1, **{name: value})
+                at_least(1, **{name: value})
 
 
 @dataclass(frozen=True)
@@ -226,7 +274,7 @@ class RunConfig:
 
     data: DataConfig = field(default_factory=DataConfig)
     """The data."""
-    attention: AttentionName = "general-sparse"
+    attention: str = "general-sparse"
     """Who attends to whom (the paper, sections on pairwise and general attention)."""
     model: ArchitectureConfig = field(default_factory=ArchitectureConfig)
     """The model."""
@@ -236,11 +284,7 @@ class RunConfig:
     """The loop."""
 
     def __post_init__(self) -> None:
-        if self.training.compile and self.attention not in ("general-sparse", "pairwise-sparse"):
-            raise ValueError(
-                f"training.compile does not work with the dense attention of {self.attention}; "
-                "leave it off, or choose general-sparse or pairwise-sparse"
-            )
+        ATTENTIONS.check(self.attention)
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> "RunConfig":
@@ -256,8 +300,8 @@ class RunConfig:
         """Reads the fields as config.json holds them; ``where`` that was found stands in errors."""
         check_keys(RunConfig, values, where)
         assert isinstance(values, dict)
-        if isinstance(values.get("data"), dict):  # runs of before have none
-            values = values | {"data": {"molecule_descriptors": "none"} | values["data"]}
+        if isinstance(values.get("data"), dict) and "reader" not in values["data"]:
+            values = values | {"data": _of_before(values["data"])}
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument("--run", type=RunConfig)
         try:
@@ -268,22 +312,9 @@ class RunConfig:
         return run
 
 
-def check_keys(config: type, values: object, where: str, prefix: str = "") -> None:
-    """Raises ValueError, with the nearest right name, for a key that the dataclass lacks."""
-    if not isinstance(values, dict):
-        raise ValueError(f"{where}: {prefix.rstrip('.') or 'the file'} must be a mapping of fields")
-    fields = {item.name: item.type for item in dataclasses.fields(config)}
-    for key, value in values.items():
-        if key not in fields:
-            near = difflib.get_close_matches(str(key), fields, n=1, cutoff=0.5)
-            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(fields)}"
-            raise ValueError(f"{where}: there is no field {prefix}{key}; {hint}")
-        kind = fields[key]
-        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-            check_keys(kind, value, where, f"{prefix}{key}.")
-
-
-def _at_least(lowest: int, **values: int) -> None:
-    for name, value in values.items():
-        if value < lowest:
-            raise ValueError(f"{name} must be at least {lowest}, got {value}")
+def _of_before(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields of data as earlier versions wrote them, which told defaults that are now unset."""
+    defaults = {"max_dim": 2, "neighbors": 6, "encoding_size": ENCODING_SIZE, "split_seed": 0,
+                "fractions": list(FRACTIONS)}  # fmt: skip
+    unset = {name: None for name, value in defaults.items() if data.get(name) == value}
+    return {"molecule_descriptors": "none"} | data | unset

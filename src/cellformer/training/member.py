@@ -1,4 +1,4 @@
-"""``python -m cellformer.training.member FOLDER``: one of the processes that `launch` starts."""
+"""``python -m cellformer.training.member FOLDER STOP MODULE...``, as `launch` starts it."""
 
 import logging
 import os
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from cellformer.basics.parts.trust import allow_parts
 from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
 from cellformer.training.loop.world import PeerError
 from cellformer.training.train import resume
@@ -16,9 +17,10 @@ def main(arguments: Sequence[str]) -> int:
     """Goes on with the run of a folder beside the other members; returns the exit code."""
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
-    folder, *stop_after = arguments
+    folder, stop_after, *modules = arguments
     try:
-        resume(Path(folder), int(stop_after[0]) if stop_after else None)
+        allow_parts(*modules)
+        resume(Path(folder), int(stop_after) if stop_after else None)
     except TrainingInterrupted:
         return RESUME_ME
     except PeerError:  # the parent knows which one

@@ -1,12 +1,11 @@
 """Train several models of one configuration: an ensemble, or a cross-validation."""
 
 import logging
-import math
 import os
 import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,13 +18,21 @@ from cellformer.training.answers.ensemble import (
     read_members,
     write_members,
 )
+from cellformer.training.answers.predictions import predictions_of, write_predictions
 from cellformer.training.answers.summary import residuals_of, score_outputs, shown
 from cellformer.training.config import RunConfig
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import World
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.processes.session import session
-from cellformer.training.runs.run_folder import RunFolder, write_json
+from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.summary import (
+    EnsembleSummary,
+    Scores,
+    ScoreValue,
+    Summary,
+    undefined_as_none,
+)
 from cellformer.training.train import resume, train
 
 logger = logging.getLogger(__name__)
@@ -33,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 def train_ensemble(
     config: RunConfig, path: str | os.PathLike[str], members: int, data: GraphSet | None = None
-) -> dict[str, Any]:
+) -> EnsembleSummary:
     """Trains ``members`` models that differ in ``training.seed`` alone, into a folder of runs.
 
     Returns the summary: the scores of each, their mean and deviation, and those of the pooled
@@ -44,7 +51,7 @@ def train_ensemble(
 
 def cross_validate(
     config: RunConfig, path: str | os.PathLike[str], folds: int, data: GraphSet | None = None
-) -> dict[str, Any]:
+) -> EnsembleSummary:
     """Trains one model per fold, each tested on a part of its own, into a folder of runs.
 
     Returns the summary: the scores of each, their mean and deviation. The folder predicts as an
@@ -53,12 +60,12 @@ def cross_validate(
     return train_several(config, Path(path), "folds", folds, data)
 
 
-def resume_several(path: Path) -> dict[str, Any]:
+def resume_several(path: Path) -> EnsembleSummary:
     """Goes on where `train_ensemble` or `cross_validate` was interrupted."""
     folder = RunFolder(path)
     if folder.summary.exists():
         logger.info("%s is finished already", path)
-        return folder.read_summary()
+        return EnsembleSummary.read(path)
     config = RunConfig.from_json(folder.require(folder.config))
     kind, names = read_members(folder)
     with session(config.training, path) as (world, _):
@@ -66,7 +73,7 @@ def resume_several(path: Path) -> dict[str, Any]:
         return _run(_variants(config, kind, len(names)), config, folder, None, world)
 
 
-def perform_several(config: RunConfig, path: Path, kind: MemberKind, count: int) -> dict[str, Any]:
+def perform_several(config: RunConfig, path: Path, kind: MemberKind, count: int) -> EnsembleSummary:
     """Trains, goes on, or reads the result, as `Job.perform` does for a single run."""
     folder = RunFolder(path)
     if not folder.config.exists():
@@ -85,7 +92,7 @@ def perform_several(config: RunConfig, path: Path, kind: MemberKind, count: int)
 
 def train_several(
     config: RunConfig, path: Path, kind: MemberKind, count: int, data: GraphSet | None = None
-) -> dict[str, Any]:
+) -> EnsembleSummary:
     """`train_ensemble` or `cross_validate`."""
     if kind == "seeds" and count < 2:
         raise ValueError(f"an ensemble has at least 2 members, got {count}")
@@ -121,7 +128,7 @@ def _run(
     folder: RunFolder,
     data: GraphSet | None,
     world: World,
-) -> dict[str, Any]:
+) -> EnsembleSummary:
     summaries = {}
     for number, (name, its) in enumerate(members.items()):
         logger.info("model %d of %d: %s", number + 1, len(members), name)
@@ -135,26 +142,37 @@ def _run(
 
 
 def _finish(
-    summaries: dict[str, dict[str, Any]],
+    summaries: Mapping[str, Summary],
     members: dict[str, RunConfig],
     config: RunConfig,
     folder: RunFolder,
     data: GraphSet | None,
-) -> dict[str, Any]:
-    """Scores the members together and writes their common summary."""
-    summary = _summary(summaries)
+) -> EnsembleSummary:
+    """Scores the members together and writes their common summary and predictions."""
     ensemble = Ensemble.open(folder.path, "best" if _all_have_best(folder) else "last")
+    pooled_scores: dict[str, dict[str, ScoreValue]] = {}
     if len({its.data for its in members.values()}) == 1:
-        summary["pooled"] = _score_pooled(ensemble, gather(config.data, data))
-    elif ensemble.task.kind == "regression":
-        parts = []
-        for run in ensemble.runs:
-            materials = gather(run.config.data, data)
-            outputs = run.outputs(materials.complexes, materials.split["test"])
-            parts.append(residuals_of(run.recipe.task, materials, "test", outputs))
-        Residuals.joined(parts).write(folder.residuals)
-    write_json(folder.summary, summary)
-    return folder.read_summary()
+        materials = gather(config.data, data, ensemble.runs[0].preparation)
+        pooled_scores = _score_pooled(ensemble, materials)
+    else:
+        _keep_tested(ensemble, data)
+    summary = _side_by_side(summaries, pooled_scores)
+    summary.write(folder.path)
+    return summary
+
+
+def _keep_tested(ensemble: Ensemble, data: GraphSet | None) -> None:
+    """Keeps what each model says of the part that it was tested on, and its errors there."""
+    tables, residuals = [], []
+    for run in ensemble.runs:
+        materials = gather(run.config.data, data, run.preparation)
+        outputs = run.outputs(materials.complexes, materials.split["test"])
+        tables.append(predictions_of(materials, {"test": outputs}))
+        if ensemble.task.kind == "regression":
+            residuals.append(residuals_of(run.recipe.task, materials, "test", outputs))
+    write_predictions(ensemble.folder.predictions, tables)
+    if residuals:
+        Residuals.joined(residuals).write(ensemble.folder.residuals)
 
 
 def _all_have_best(folder: RunFolder) -> bool:
@@ -162,66 +180,70 @@ def _all_have_best(folder: RunFolder) -> bool:
     return all(RunFolder(folder.path / name).weights("best").exists() for name in names)
 
 
-def _summary(summaries: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the members' summaries say, side by side, with mean and deviation of each score."""
-    scores = {
-        name: its["scores"].get("best", its["scores"]["last"]) for name, its in summaries.items()
-    }
+def _side_by_side(summaries: Mapping[str, Summary], pooled_scores: Scores) -> EnsembleSummary:
+    """What the members' summaries say, with mean and deviation of each score."""
+    scores = {name: its.reported for name, its in summaries.items()}
     first = next(iter(summaries.values()))
-    apart = {
-        part: {
-            metric: [s[part][metric] for s in scores.values() if s[part][metric] is not None]
-            for metric in values
-        }
-        for part, values in next(iter(scores.values())).items()
-    }
-    return {
-        "metric": first["metric"],
-        "members": scores,
-        "mean": {p: {m: _mean(v) for m, v in its.items()} for p, its in apart.items()},
-        "deviation": {p: {m: _deviation(v) for m, v in its.items()} for p, its in apart.items()},
-        "data": first["data"],
-        "versions": first["versions"],
-        "machine": first["machine"],
-        "seconds": round(sum(its["seconds"] for its in summaries.values()), 1),
-    }
+
+    def over_members(statistic: Callable[[Sequence[float]], ScoreValue]) -> Scores:
+        def of(part: str, metric: str) -> ScoreValue:
+            found = (its[part][metric] for its in scores.values())
+            return statistic([score for score in found if score is not None])
+
+        return {p: {m: of(p, m) for m in values} for p, values in first.reported.items()}
+
+    return EnsembleSummary(
+        first.metric,
+        scores,
+        over_members(_mean),
+        over_members(_deviation),
+        pooled_scores,
+        first.data,
+        round(sum(its.seconds for its in summaries.values()), 1),
+        first.session,
+    )
 
 
-def _mean(values: list[float]) -> float:
-    return statistics.fmean(values) if values else math.nan
+def _mean(values: Sequence[float]) -> ScoreValue:
+    return statistics.fmean(values) if values else None
 
 
-def _deviation(values: list[float]) -> float:
+def _deviation(values: Sequence[float]) -> ScoreValue:
     """The sample standard deviation."""
-    return statistics.stdev(values) if len(values) > 1 else math.nan
+    return statistics.stdev(values) if len(values) > 1 else None
 
 
-def _score_pooled(ensemble: Ensemble, materials: Materials) -> dict[str, dict[str, float]]:
-    """Scores the pooled answers, and keeps their errors on the validation part."""
-    told = {}
-    for part in ("val", "test"):
-        chosen = materials.split[part]
-        if not len(chosen):
-            continue
-        outputs = pooled(ensemble.task, ensemble.answers(materials.complexes, chosen))
-        targets = materials.complexes.targets_of(chosen)
-        told[part] = score_outputs(ensemble.task, outputs.astype(np.float32), targets)
-        if part == "val" and ensemble.task.kind == "regression":
-            name = f"the validation part of {materials.name}"
-            Residuals.of(ensemble.task, outputs, targets, name).write(ensemble.folder.residuals)
-    return told
+def _score_pooled(ensemble: Ensemble, materials: Materials) -> dict[str, dict[str, ScoreValue]]:
+    """Scores the pooled answers, and keeps them and their errors on the validation part."""
+    task, complexes = ensemble.task, materials.complexes
+    outputs = {
+        part: pooled(task, ensemble.answers(complexes, chosen)).astype(np.float32)
+        for part, chosen in materials.split.items()
+        if part != "train" and len(chosen)
+    }
+    if task.kind == "regression":
+        name = f"the validation part of {materials.name}"
+        known = complexes.targets_of(materials.split["val"])
+        Residuals.of(task, outputs["val"], known, name).write(ensemble.folder.residuals)
+    write_predictions(ensemble.folder.predictions, [predictions_of(materials, outputs)])
+    return {
+        part: undefined_as_none(
+            score_outputs(task, rows, complexes.targets_of(materials.split[part]))
+        )
+        for part, rows in outputs.items()
+    }
 
 
-def describe_several(summary: dict[str, Any]) -> str:
+def describe_several(summary: EnsembleSummary) -> str:
     """The result in a few lines."""
-    metric = summary["metric"]
+    metric = summary.metric
     lines = []
-    for name, scored in summary["members"].items():
+    for name, scored in summary.members.items():
         told = ", ".join(f"{part} {metric} {shown(its[metric])}" for part, its in scored.items())
         lines.append(f"{name}: {told}")
-    for part, mean in summary["mean"].items():
-        deviation = summary["deviation"][part][metric]
+    for part, mean in summary.mean.items():
+        deviation = summary.deviation[part][metric]
         lines.append(f"mean: {part} {metric} {shown(mean[metric])} ± {shown(deviation)}")
-    for part, scored in summary.get("pooled", {}).items():
-        lines.append(f"all together: {part} {metric} {shown(scored[metric])}")
+    for part, together in summary.pooled.items():
+        lines.append(f"all together: {part} {metric} {shown(together[metric])}")
     return "\n".join(lines)

@@ -22,6 +22,8 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from cellformer.basics.checks import at_least
+from cellformer.chemistry.fragments import Fragments
 from cellformer.data.dataset import (
     DEFAULT_METRIC,
     GraphSet,
@@ -29,20 +31,17 @@ from cellformer.data.dataset import (
     MoleculeDescriptors,
     Task,
 )
-from cellformer.data.fragments import keep_fragments
-from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import ArrowFrame, Table
-from cellformer.model.config import ArchitectureConfig, AttentionName
-from cellformer.molecules.fragments import Fragments
+from cellformer.model.config import ArchitectureConfig
 from cellformer.training.answers.answer import answer
 from cellformer.training.answers.ensemble import Ensemble, pooled, spread
 from cellformer.training.config import (
     DataConfig,
-    LiftingName,
     OptimizerConfig,
     RunConfig,
     TrainingConfig,
 )
+from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.several import train_ensemble
 from cellformer.training.train import train
 
@@ -84,11 +83,11 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        lifting: LiftingName = "induced-cycles",
+        lifting: str = "induced-cycles",
         encodings: str = "rwbspe+rwpe",
         molecule_descriptors: MoleculeDescriptors = "morgan",
         descriptors: str | Sequence[str] = (),
-        attention: AttentionName = "general-sparse",
+        attention: str = "general-sparse",
         width: int = 64,
         layers: int = 4,
         heads: int = 8,
@@ -146,20 +145,9 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         share = float(self.validation_fraction)
         if not 0 < share < 1:
             raise ValueError(f"validation_fraction must be between 0 and 1, got {share}")
-        if self.ensemble < 1:
-            raise ValueError(f"ensemble must be at least 1, got {self.ensemble}")
+        at_least(1, ensemble=self.ensemble)
         return RunConfig(
-            DataConfig(
-                source="data given to fit",
-                lifting=self.lifting,
-                encodings=self.encodings,
-                fragments=self.fragments,
-                molecule_descriptors=self.molecule_descriptors,
-                descriptors=self._columns(),
-                on_error="fail" if self.on_error == "fail" else "skip",
-                fractions=(1.0 - share, share, 0.0),
-                split_seed=seed,
-            ),
+            replace(self._data(), fractions=(1.0 - share, share, 0.0), split_seed=seed),
             self.attention,
             ArchitectureConfig(
                 width=self.width, layers=self.layers, heads=self.heads, dropout=self.dropout
@@ -172,6 +160,17 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
                 seed=seed,
                 device=self.device,
             ),
+        )
+
+    def _data(self) -> DataConfig:
+        return DataConfig(
+            source="data given to fit",
+            lifting=self.lifting,
+            encodings=self.encodings,
+            fragments=self.fragments,
+            molecule_descriptors=self.molecule_descriptors,
+            descriptors=self._columns(),
+            on_error="fail" if self.on_error == "fail" else "skip",
         )
 
     def _learn(self, X: Any, targets: Float32[np.ndarray, "row target"], task: Task) -> None:
@@ -220,10 +219,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
                     f"{type(X).__name__}"
                 )
             table, column = Table.of_frame(pd.DataFrame({"smiles": cells}), "X"), None
-        rows = molecules(
-            table, smiles_column=column, columns=columns, descriptors=self.molecule_descriptors
-        )
-        return keep_fragments(rows, self.fragments)
+        return preparation_of(replace(self._data(), smiles_column=column), "").open(table)
 
     def _columns(self) -> tuple[str, ...]:
         """The descriptors that are columns of the data frame."""

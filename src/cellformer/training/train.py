@@ -3,18 +3,22 @@
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import lightning.pytorch as pl
 import torch
 
 from cellformer.data.dataset import GraphSet
+from cellformer.data.preparation import Preparation
+from cellformer.model.catalogs import READOUTS
 from cellformer.model.feature_scaling import standardize_features
+from cellformer.model.plan import AttentionPlan
+from cellformer.model.plans import attention_plan, plan_to_dict
 from cellformer.training.answers.counts_share import balance_weights
 from cellformer.training.answers.summary import write_summary
-from cellformer.training.config import RunConfig
-from cellformer.training.loop.compiling import compile_layers
+from cellformer.training.config import PreparationConfig, RunConfig
+from cellformer.training.loop.compiling import check_sparse, compile_layers
 from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.lightning_options import device_of
 from cellformer.training.loop.module import CellularModule
@@ -22,10 +26,13 @@ from cellformer.training.loop.placement import placed
 from cellformer.training.loop.preemption import StopRequests
 from cellformer.training.loop.world import World, launched
 from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.processes.launch import launch
 from cellformer.training.processes.session import session
+from cellformer.training.runs.preparation import preparation_in, write_preparation
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.summary import Summary
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +43,16 @@ def train(
     stop_after: int | None = None,
     data: GraphSet | None = None,
     callbacks: Sequence[pl.Callback] = (),
-) -> dict[str, Any]:
-    """Trains into a new run folder and returns the summary, as it stands in ``summary.json``.
+    preparation: Preparation | None = None,
+    plan: AttentionPlan | None = None,
+) -> Summary:
+    """Trains into a new run folder and returns the result, as it stands in ``summary.json``.
 
     ``data`` is learned instead of the source that the configuration names; such a run predicts
     like any other, but cannot be resumed or scored on its own parts from the folder alone.
+    ``preparation`` makes the complexes, in place of what the fields of ``config.data`` describe,
+    and ``plan`` says who attends to whom, in place of ``config.attention``: with parts of your own,
+    say, which have to be found again by their module and name (see `allow_parts`).
     ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
     of them; `resume` goes on. ``callbacks`` are called after all others. Called in each of several
     processes that torchrun or SLURM started, it trains in all of them together. Raises
@@ -54,13 +66,17 @@ def train(
             "path of a file, or start this script with torchrun"
         )
     folder = RunFolder(Path(path))
+    made = _preparation(config, preparation)
+    made.to_dict()  # raises where it could not be found again
+    _check_model(config, plan)
     with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.claim)
-        materials = world.together(lambda: gather(config.data, data))
-        recipe = Recipe.for_materials(config, materials)
+        materials = world.together(lambda: gather(config.data, data, made))
+        recipe = Recipe.for_materials(config, materials, plan)
 
         def write() -> None:
             recipe.write(folder)
+            write_preparation(folder, made)
             folder.write_failures(materials.failures)
             folder.write_leaks(materials.leaks)
             folder.write_config(config)
@@ -73,10 +89,10 @@ def resume(
     path: str | os.PathLike[str],
     stop_after: int | None = None,
     callbacks: Sequence[pl.Callback] = (),
-) -> dict[str, Any]:
+) -> Summary:
     """Goes on with an interrupted run; the result equals that of an uninterrupted one.
 
-    A finished run is left as it is and its summary returned. The number of processes may be
+    A finished run is left as it is and its result returned. The number of processes may be
     another one than before. Raises FileNotFoundError if the folder holds no run, and otherwise as
     `train`.
     """
@@ -84,12 +100,39 @@ def resume(
     config = RunConfig.from_json(folder.require(folder.config))
     if folder.summary.exists():
         logger.info("%s is finished already", path)
-        return folder.read_summary()
+        return Summary.read(folder.path)
     with session(config.training, folder.path) as (world, requests):
         world.from_first(lambda: None)  # as `train` asks who may have the folder
-        materials = world.together(lambda: gather(config.data))
+        preparation = preparation_in(folder, config)
+        materials = world.together(lambda: gather(config.data, preparation=preparation))
         recipe = world.from_first(lambda: Recipe.read(folder))
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
+
+
+def _preparation(config: RunConfig, given: Preparation | None) -> Preparation:
+    """What is given, or else what the configuration describes; raises ValueError for both."""
+    if given is None:
+        return preparation_of(config.data, config.data.source)
+    for field in fields(PreparationConfig):
+        if getattr(config.data, field.name) != field.default:
+            raise ValueError(
+                f"data.{field.name} is of no use beside a preparation, which says that too"
+            )
+    return given
+
+
+def _check_model(config: RunConfig, given: AttentionPlan | None) -> None:
+    """Raises ValueError for parts that could not be found again, or not be trained.
+
+    PartRefusedError for code of others that was not named.
+    """
+    if given is not None and config.attention != RunConfig.attention:
+        raise ValueError(f"attention {config.attention} is of no use beside a plan")
+    plan = attention_plan(config.attention) if given is None else given
+    plan_to_dict(plan)
+    READOUTS.find(config.model.readout)
+    if config.training.compile:
+        check_sparse(plan)
 
 
 def _run(
@@ -101,12 +144,12 @@ def _run(
     world: World,
     requests: StopRequests,
     callbacks: Sequence[pl.Callback],
-) -> dict[str, Any]:
+) -> Summary:
     if _starts_others(config):
         if callbacks:
             raise ValueError("callbacks are not sent to others; set training.processes to 1")
         launch(folder.path, config.training.processes, stop_after, requests)
-        return folder.read_summary()
+        return Summary.read(folder.path)
     chosen = config.training
     torch.manual_seed(chosen.seed)
     model = recipe.build()
@@ -126,9 +169,10 @@ def _run(
     )
     checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after, callbacks)
 
-    def finish() -> dict[str, Any]:
+    def finish() -> Summary:
         balance_weights(folder, module, model, materials)
-        return write_summary(config, folder, materials, recipe, checkpoints)
+        parameters = sum(p.numel() for p in model.parameters())
+        return write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
 
     return world.from_first(finish)
 

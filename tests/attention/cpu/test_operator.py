@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from cellformer.attention.arrows import ArrowAttention, Columns, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.cpu.operator import operands
+from cellformer.attention.cpu.packing import Learned
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.operator import attend, attend_arrows, use_attention
 from cellformer.attention.sparse_reference import sparse_attention
@@ -197,16 +198,31 @@ def layer(random_neighborhood):
     bias = bias_for(vertex_to_edge, 4, torch.float32)
     arrows = [
         ArrowAttention(
-            Columns(0, 0), Columns(0, 8), Columns(0, 16), Columns(0, 0), 2, 2, 4, dense, theta
+            ColumnBlock(0, 0),
+            ColumnBlock(0, 8),
+            ColumnBlock(0, 16),
+            ColumnBlock(0, 0),
+            2,
+            2,
+            4,
+            dense,
+            theta,
         ),
         ArrowAttention(
-            Columns(0, 24), Columns(1, 0), Columns(1, 8), Columns(0, 12), 2, 3, 4, edge_to_vertex
+            ColumnBlock(0, 24),
+            ColumnBlock(1, 0),
+            ColumnBlock(1, 8),
+            ColumnBlock(0, 12),
+            2,
+            3,
+            4,
+            edge_to_vertex,
         ),
         ArrowAttention(
-            Columns(1, 20),
-            Columns(0, 32),
-            Columns(0, 40),
-            Columns(1, 0),
+            ColumnBlock(1, 20),
+            ColumnBlock(0, 32),
+            ColumnBlock(0, 40),
+            ColumnBlock(1, 0),
             2,
             1,
             4,
@@ -235,12 +251,15 @@ def test_several_arrows_between_columns_equal_the_reference(layer):
 @pytest.mark.parametrize("index", [torch.int32, torch.int64])
 def test_the_operator_passes_the_checks_of_torch(layer, index):
     matrices, arrows, outputs, _ = layer
-    arguments = operands(matrices, arrows, outputs, torch.tensor([7]), 0.5, 0.2)
-    leaves = [[t.detach().requires_grad_() for t in part] for part in arguments[:3]]
-    indices = [t.to(index) if t.dtype == torch.int64 else t for t in arguments[3]]
-    torch.library.opcheck(
-        torch.ops.cellformer.attention.default, (*leaves, indices, *arguments[4:])
-    )
+    given = operands(matrices, arrows, outputs, torch.tensor([7]), 0.5, 0.2)
+    leaves = {
+        name: [tensor.detach().requires_grad_() for tensor in group]
+        for name, group in given._asdict().items()
+        if name in Learned._fields
+    }
+    indices = [t.to(index) if t.dtype == torch.int64 else t for t in given.indices]
+    given = given._replace(indices=indices, **leaves)
+    torch.library.opcheck(torch.ops.cellformer.attention.default, tuple(given))
 
 
 class Watch(TorchDispatchMode):

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.attention import operator as door
-from cellformer.attention.arrows import ArrowAttention, Columns, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
 from cellformer.attention.dense.sdpa import dense_sdpa_attention
+from cellformer.attention.gpu.operands import SparseOperands
 from cellformer.attention.gpu.operator import fused_sparse_attention
 from cellformer.attention.operator import attend
 from cellformer.attention.sparse_reference import sparse_attention
@@ -177,18 +178,23 @@ def test_a_bias_of_minus_infinity_takes_pairs_out_even_all_of_a_first_block(toke
 @pytest.mark.parametrize("index", [torch.int32, torch.int64])
 def test_the_operator_passes_the_checks_of_torch(tokens, random_neighborhood, index):
     neighborhood = random_neighborhood(0, 3, 4)
-    arguments = (
-        *tokens(0, 3, 4, dtype=torch.float32),
-        neighborhood.offsets.to(index),
-        neighborhood.senders.to(index),
-        neighborhood.weights,
-        *(None, None, None),
-        bias_for(neighborhood, 2, torch.float32),
-        torch.tensor([7]),
-        0.5,
-        0.2,
+    query, key, value = tokens(0, 3, 4, dtype=torch.float32)
+    arguments = SparseOperands(
+        query=query,
+        key=key,
+        value=value,
+        offsets=neighborhood.offsets.to(index),
+        senders=neighborhood.senders.to(index),
+        weights=neighborhood.weights,
+        transposed_offsets=None,
+        transposed_receivers=None,
+        transposed_pairs=None,
+        bias=bias_for(neighborhood, 2, torch.float32),
+        seed=torch.tensor([7]),
+        scale=0.5,
+        dropout=0.2,
     )
-    torch.library.opcheck(torch.ops.cellformer.sparse_attention.default, arguments)
+    torch.library.opcheck(torch.ops.cellformer.sparse_attention.default, tuple(arguments))
 
 
 COMPILE = """
@@ -250,8 +256,8 @@ def test_arrows_one_by_one_equal_the_reference(random_neighborhood):
     theta = torch.tensor([0.7], dtype=torch.float64, requires_grad=True)
     arrows = [
         ArrowAttention(
-            *(Columns(0, start + 4 * place) for place in range(3)),
-            Columns(0, column),
+            *(ColumnBlock(0, start + 4 * place) for place in range(3)),
+            ColumnBlock(0, column),
             2,
             2,
             2,

@@ -12,8 +12,8 @@ from cellformer.data.named.cards import page
 from cellformer.data.named.catalogue import NAMED_SETS, named_set
 from cellformer.data.named.download import FetchError, Patience
 from cellformer.data.sources import open_source
-from cellformer.training.build import build_features
 from cellformer.training.config import DataConfig
+from cellformer.training.materials.preparation import preparation_of
 from faulty_server import Server, serving
 from raw_sets import Evil, gcb_file, write_ogb, write_tu, zinc_archive, zipped
 
@@ -169,7 +169,7 @@ def test_a_trained_models_task_is_kept(bare, monkeypatch, real_data):
 
 
 def test_the_documentation_shows_the_cards():
-    written = Path(__file__).parents[2] / "docs" / "datasets.md"
+    written = Path(__file__).parents[3] / "docs" / "datasets.md"
     assert written.read_text(encoding="utf-8") == page()
 
 
@@ -236,8 +236,8 @@ def test_targets_have_the_published_statistics(name, part, mean, deviation, plac
 
 def test_features_of_new_molecules_are_those_of_the_training_set():
     for source, scheme in (("zinc", "zinc"), ("molhiv", "ogb"), ("my.csv", "standard")):
-        assert build_features(DataConfig(source=source)) == scheme
-    assert build_features(DataConfig(source="my.csv", features="ogb")) == "ogb"
+        assert preparation_of(DataConfig(), source).features == scheme
+    assert preparation_of(DataConfig(features="ogb"), "my.csv").features == "ogb"
 
 
 def test_the_known_conversion_of_a_published_file_is_preferred_to_a_new_draw(

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
+from cellformer.chemistry.canonical import canonical_smiles
 from cellformer.data.splitting.molecule_keys import leaks, molecule_keys
-from cellformer.molecules.canonical import canonical_smiles
 
 
 def test_ways_to_write_a_molecule_have_one_key_and_others_have_another():

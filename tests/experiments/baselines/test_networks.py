@@ -17,6 +17,7 @@ from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.experiments.baselines.config import BASELINES, BaselineConfig, MinCutPool
 from cellformer.experiments.baselines.inputs import GraphData
 from cellformer.experiments.baselines.module import BaselineModule
+from cellformer.experiments.baselines.networks import network_of
 from cellformer.lifting.skeleton import Skeleton
 from cellformer.model.config import DataShape
 from cellformer.training.config import DataConfig, TrainingConfig
@@ -29,7 +30,7 @@ CELLS = [encode(Skeleton()(Graph.from_smiles(text)), [RWBSPe(4)]) for text in SM
 
 def network(chosen, batch, outputs=2):
     torch.manual_seed(0)
-    return chosen(GraphData(DataShape.of(batch, outputs), mean_vertices=6.0))
+    return network_of(chosen, GraphData(DataShape.of(batch, outputs), mean_vertices=6.0))
 
 
 @pytest.mark.parametrize("chosen", NETWORKS)

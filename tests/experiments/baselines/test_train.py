@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("torch_geometric")
@@ -19,9 +20,14 @@ def config(tiny):
 
 def test_a_baseline_is_scored_like_a_run_once(config, tmp_path):
     summary = train_baseline(config, tmp_path / "gin")
-    assert summary["complexes"] == {"train": 16, "val": 4, "test": 4}
-    assert summary["epochs"] == 4
-    assert set(summary["scores"]) == {"best", "last"}
+    assert summary.complexes == {"train": 16, "val": 4, "test": 4}
+    assert summary.epochs == 4
+    assert set(summary.scores) == {"best", "last"}
+    told = pd.read_csv(tmp_path / "gin" / "predictions.csv")
+    assert told["row"].tolist() == list(range(16, 24))
+    tested = told[told["part"] == "test"]
+    error = (tested["truth"] - tested["prediction"]).abs().mean()
+    assert error == pytest.approx(summary.score(), rel=1e-5)
     assert json.loads((tmp_path / "gin" / "config.json").read_text())["baseline"] == "GIN"
     written = (tmp_path / "gin" / "summary.json").stat().st_mtime_ns
     assert train_baseline(config, tmp_path / "gin") == summary
@@ -43,7 +49,7 @@ def test_an_interrupted_baseline_goes_on_to_the_same_result(config, tmp_path, mo
     with pytest.raises(KeyboardInterrupt):
         train_baseline(config, tmp_path / "half")
     monkeypatch.setattr(module, "fit", fit)
-    assert train_baseline(config, tmp_path / "half")["scores"] == whole["scores"]
+    assert train_baseline(config, tmp_path / "half").scores == whole.scores
 
 
 @pytest.mark.parametrize("network", ["gps", "mincut-pool"])

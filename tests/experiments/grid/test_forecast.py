@@ -4,7 +4,7 @@ from cellformer.experiments.grid.forecast import cost_of, forecast, sample_of
 from cellformer.experiments.grid.grid import Grid, jobs_of
 from cellformer.experiments.grid.results import note_failure
 from cellformer.training.config import RunConfig
-from cellformer.training.runs.run_folder import RunFolder, write_json
+from cellformer.training.runs.run_folder import RunFolder
 from grids import CURVE, summary_of
 
 VALUES = {"training.epochs": 5, "model.width": 8, "model.heads": 2, "model.layers": 2,
@@ -53,5 +53,5 @@ def test_a_dry_run_says_what_is_done_what_goes_on_what_failed_and_what_it_takes(
     assert lines[4] == "4 trainings: 0 done, 4 to run"
     assert "without the 2 that have no estimate" in lines[5]
 
-    write_json(run.summary, summary_of("molecules", 0.5))
+    summary_of("molecules", 0.5).write(run.path)
     assert list(forecast(jobs))[1] == "molecules/general-sparse/bspe2/seed-0: done"

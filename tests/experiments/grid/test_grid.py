@@ -1,14 +1,17 @@
 import pytest
 
-from cellformer.encodings.named import ENCODINGS as KNOWN
+from cellformer.basics.parts.catalog import Listed
+from cellformer.encodings import catalog
 from cellformer.experiments.grid.grid import ENCODINGS, Experiment, Grid, configured, jobs_of
+from cellformer.experiments.grid.scores import grid_order
 from cellformer.experiments.presets import PRESETS, flatten, override
+from cellformer.model.catalogs import ATTENTIONS
 from grids import put_run
 
 
 def test_the_whole_grid_is_the_papers():
     assert len(list(Grid())) == 90
-    assert set(ENCODINGS) == set(KNOWN)
+    assert catalog.ENCODINGS.names == ENCODINGS
     assert len({each.name for each in Grid(seeds=(0, 1))}) == 180
 
 
@@ -28,10 +31,24 @@ def test_a_seed_is_complete_before_the_next_begins():
     [
         ("folder/my set.csv.gz", "bspe", "my set/general-dense/bspe/seed-3"),
         ("zinc", "rwbspe:16+rwpe", "zinc/general-dense/rwbspe16+rwpe/seed-3"),
+        ("zinc", "my/own.py:Pe(size=2)", "zinc/general-dense/my-own.pyPe(size=2)/seed-3"),
     ],
 )
 def test_a_name_can_be_read_and_is_a_path(source, encoding, name):
     assert Experiment(source, "general-dense", encoding, 3).name == name
+
+
+def test_an_attention_of_one_s_own_has_a_folder_too():
+    each = Experiment("zinc", "my/own.py:Near(k=2, far=True)", "bspe", 0)
+    assert each.name == "zinc/my-own.pyNear(k=2,far=True)/bspe/seed-0"
+
+
+def test_a_new_attention_is_one_of_the_grid_s_from_its_line_in_the_list(monkeypatch):
+    monkeypatch.setitem(ATTENTIONS.parts, "one-way", Listed("cellformer.model.plans:one_way"))
+    assert len(list(Grid())) == 108
+    assert Grid().attentions == ATTENTIONS.names
+    order = [grid_order((name, "bspe")) for name in (*Grid().attentions, "my.parts:Near")]
+    assert order == sorted(order)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 from collections import Counter
-from typing import get_args
 
 import pytest
 
-from cellformer.encodings.named import ENCODINGS
+from cellformer.encodings.catalog import ENCODINGS
 from cellformer.experiments.grid.paper_results import (
     OTHER_MODELS,
     PAPER,
@@ -11,7 +10,7 @@ from cellformer.experiments.grid.paper_results import (
     PAPER_SETS,
     PaperScore,
 )
-from cellformer.model.config import AttentionName
+from cellformer.model.catalogs import ATTENTIONS
 
 # The paper's table of best combinations, which repeats a part of its full table.
 COLUMNS = ("bspe", "hodgelap", "rwbspe", "slepians", "rwpe")
@@ -32,8 +31,8 @@ def test_the_full_grid_is_there():
     assert set(PAPER) == {
         (dataset, attention, encoding)
         for dataset in PAPER_SETS
-        for attention in get_args(AttentionName)
-        for encoding in ENCODINGS
+        for attention in ATTENTIONS.names
+        for encoding in ENCODINGS.names
     }
     assert len(PAPER) == 90
 

@@ -17,7 +17,7 @@ def test_a_job_trains_once_goes_on_where_it_was_stopped_and_keeps_its_result(tin
 
     train(tiny, tmp_path / "half", stop_after=1)
     (tmp_path / "half" / "summary.json").unlink()
-    assert Job(tiny, tmp_path / "half").perform()["scores"] == result["scores"]
+    assert Job(tiny, tmp_path / "half").perform().scores == result.scores
 
 
 def test_a_folder_with_another_configuration_is_left_alone(tiny, tmp_path):

@@ -8,6 +8,7 @@ from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.runner import Outcome, Sequential, reason
 from cellformer.training.config import RunConfig
 from cellformer.training.loop.preemption import TrainingInterrupted
+from grids import summary_of
 
 
 def jobs(tmp_path, *names):
@@ -18,12 +19,16 @@ def test_every_job_is_reported_once_in_order_and_a_failure_does_not_stop_the_res
     def perform(job):
         if job.folder.name == "b":
             raise RuntimeError("no\nmemory")
-        return {"name": job.folder.name}
+        return summary_of(job.folder.name, 0.5)
 
     told = []
     Sequential(perform)(jobs(tmp_path, "a", "b", "c"), lambda *pair: told.append(pair))
     assert [job.folder.name for job, _ in told] == ["a", "b", "c"]
-    assert [outcome.summary for _, outcome in told] == [{"name": "a"}, None, {"name": "c"}]
+    assert [outcome.summary and outcome.summary.data.name for _, outcome in told] == [
+        "a",
+        None,
+        "c",
+    ]
     assert [outcome.error for _, outcome in told] == [None, "RuntimeError: no memory", None]
     assert all(outcome.seconds >= 0 for _, outcome in told)
 
@@ -51,7 +56,7 @@ def test_two_processes_share_the_jobs_and_do_each_once(tmp_path):
                 both_there.wait(10)
             time.sleep(0.02)
             result.write_text("done")
-        return {"name": job.folder.name}
+        return summary_of(job.folder.name, 0.5)
 
     told = {}
 
@@ -70,7 +75,7 @@ def test_two_processes_share_the_jobs_and_do_each_once(tmp_path):
 
 
 def test_an_outcome_is_either_a_result_or_an_error():
-    for wrong in ((None, None), ({}, "broken")):
+    for wrong in ((None, None), (summary_of("a", 0.5), "broken")):
         with pytest.raises(ValueError, match="either"):
             Outcome(*wrong, 0.0)
 

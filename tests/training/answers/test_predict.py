@@ -109,7 +109,7 @@ def test_evaluating_the_test_part_gives_the_score_of_the_summary(tiny, tmp_path)
     summary = train(with_training(tiny, epochs=2), tmp_path / "run")
     for which in ("best", "last"):
         result = evaluate(tmp_path / "run", part="test", weights=which)
-        assert result["scores"] == summary["scores"][which]["test"]
+        assert result["scores"] == summary.scores[which]["test"]
 
 
 def test_predicting_without_targets_works_and_evaluating_names_what_is_missing(run, tmp_path):

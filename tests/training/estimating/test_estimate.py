@@ -5,14 +5,12 @@ import pytest
 
 from cellformer.attention.operator import use_attention
 from cellformer.complexes.graph import Graph
-from cellformer.data.preparing.prepare import prepare
 from cellformer.data.readers.npz import write_npz
-from cellformer.data.sources import open_source
 from cellformer.experiments.presets import PRESETS
-from cellformer.training.build import build_encodings, build_lifting
 from cellformer.training.config import DataConfig, RunConfig
 from cellformer.training.estimating.estimate import estimate
 from cellformer.training.estimating.words import told
+from cellformer.training.materials.preparation import preparation_of
 from tiny import SMILES, write_molecules
 
 
@@ -45,13 +43,8 @@ def test_of_a_whole_set_everything_but_the_time_is_exact(many, tmp_path):
     assert found.cells[:2].tolist() == [total, total]
     assert found.uncertainty.tolist() == [0, 0, 0]
     assert found.largest.tolist() == [40, 40, 1]
-    prepare(
-        open_source(path),
-        build_lifting(config.data),
-        build_encodings(config.data),
-        cache_dir=tmp_path,
-        progress=False,
-    )
+    preparation = preparation_of(config.data, path)
+    preparation.stored(preparation.open(path), cache_dir=tmp_path)
     manifest = next((tmp_path / "prepared").glob("*/manifest.json"))
     stored = sum(file.stat().st_size for file in manifest.parent.iterdir())
     assert found.store_bytes == pytest.approx(stored, rel=0.02)

@@ -13,7 +13,9 @@ def batch_of(side):
 
 
 def model_of(batch, plan, layers=2):
-    config = cf.ModelConfig.for_batch(batch, width=16, layers=layers, heads=4, dropout=0.1)
+    config = cf.ModelConfig.for_batch(
+        batch, cf.ArchitectureConfig(width=16, layers=layers, heads=4, dropout=0.1)
+    )
     return cf.CellularTransformer(config, plan)
 
 

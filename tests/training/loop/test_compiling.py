@@ -3,8 +3,14 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+
+import cellformer as cf
+from cellformer.complexes import examples
+from cellformer.training.loop.compiling import compile_layers
+from tiny import with_training
 
 SCRIPT = """
 import sys
@@ -17,7 +23,8 @@ from cellformer.training.loop.compiling import compile_layers
 torch.set_num_threads(1)
 made = [examples.path(4), examples.triangle(filled=False), examples.vertex(), examples.path(6)]
 batches = [cf.collate(made[:number]) for number in (4, 2, 3)]
-config = cf.ModelConfig.for_batch(batches[0], width=8, layers=2, heads=2, attention_dropout=0.0)
+small = cf.ArchitectureConfig(width=8, layers=2, heads=2, attention_dropout=0.0)
+config = cf.ModelConfig.for_batch(batches[0], small)
 torch.manual_seed(0)
 model = cf.CellularTransformer(config, cf.attention_plan(sys.argv[1], max_rank=1))
 names = list(model.state_dict())
@@ -49,6 +56,21 @@ def test_one_graph_serves_all_layers_and_batches_and_computes_the_same(attention
     subprocess.run([sys.executable, "-c", SCRIPT, attention], check=True, timeout=200)
 
 
+@pytest.mark.parametrize("attention", ["pairwise-mixed", "pairwise-dense", "general-dense"])
+def test_dense_attention_is_refused_before_there_is_a_folder(attention, tiny, tmp_path):
+    config = replace(with_training(tiny, compile=True), attention=attention)
+    with pytest.raises(ValueError, match="compile does not work with dense attention"):
+        cf.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_so_is_that_of_a_model():
+    batch = cf.collate([examples.house()])
+    config = cf.ModelConfig.for_batch(batch, cf.ArchitectureConfig(width=8, layers=1, heads=2))
+    with pytest.raises(ValueError, match="sparse everywhere, such as general-sparse"):
+        compile_layers(cf.CellularTransformer(config, cf.general_dense()))
+
+
 def test_without_a_compiler_the_error_says_what_is_missing():
     program = """
 import cellformer as cf
@@ -56,7 +78,7 @@ from cellformer.complexes import examples
 from cellformer.training.loop.compiling import CompilerMissingError, compile_layers
 
 batch = cf.collate([examples.house()])
-config = cf.ModelConfig.for_batch(batch, width=8, layers=1, heads=2)
+config = cf.ModelConfig.for_batch(batch, cf.ArchitectureConfig(width=8, layers=1, heads=2))
 try:
     compile_layers(cf.CellularTransformer(config, cf.general_sparse()))
 except CompilerMissingError as error:

@@ -22,13 +22,15 @@ from cellformer.encodings.encode import encode
 from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.lift import lift
 from cellformer.lifting.rings import Rings
-from cellformer.model.config import ModelConfig
-from cellformer.model.plan import general_sparse, pairwise_mixed
+from cellformer.model.config import ArchitectureConfig, ModelConfig
+from cellformer.model.general import general_sparse
+from cellformer.model.pairwise import pairwise_mixed
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import RunConfig
 from cellformer.training.loop.fit import Loaders
 from cellformer.training.loop.schedule import warmup_cosine
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.summary import Summary
 from cellformer.training.train import resume, train
 from tiny import SMILES, with_training, write_molecules
 
@@ -53,7 +55,7 @@ def test_two_and_two_epochs_with_a_resume_equal_four_bit_for_bit(tiny, tmp_path)
     summary = resume(str(tmp_path / "halves"))
     with (tmp_path / "halves" / "curve.csv").open(newline="", encoding="utf-8") as file:
         spent = sum(float(row["seconds"]) for row in csv.DictReader(file))
-    assert summary["seconds"] == pytest.approx(spent, abs=0.1)
+    assert summary.seconds == pytest.approx(spent, abs=0.1)
     for which in ("best", "last"):
         assert equal_bits(weights(tmp_path / "whole", which), weights(tmp_path / "halves", which))
     assert curve(tmp_path / "whole") == curve(tmp_path / "halves")
@@ -121,26 +123,24 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(tiny, tmp_path):
 def test_resuming_a_finished_run_changes_nothing(tiny, tmp_path):
     summary = train(with_training(tiny, epochs=1), tmp_path / "run")
     stamp = (tmp_path / "run" / "last.safetensors").stat().st_mtime_ns
-    assert resume(tmp_path / "run") == json.loads(json.dumps(summary))
+    assert resume(tmp_path / "run") == summary == Summary.read(tmp_path / "run")
     assert (tmp_path / "run" / "last.safetensors").stat().st_mtime_ns == stamp
 
 
 def test_the_summary_tells_scores_baseline_and_where_they_come_from(tiny, tmp_path):
     summary = train(with_training(tiny, epochs=3), tmp_path / "run")
     sizes = np.array([len(row) for row in SMILES])
-    assert summary["complexes"] == {"train": 16, "val": 4, "test": len(sizes) - 20}
+    assert summary.complexes == {"train": 16, "val": 4, "test": len(sizes) - 20}
     rows = curve(tmp_path / "run")
     best = min(rows, key=lambda row: float(row["val_mae"]))
-    assert summary["best_epoch"] == int(best["epoch"]) + 1
-    assert summary["scores"]["best"]["val"]["mae"] == pytest.approx(
-        float(best["val_mae"]), rel=1e-5
-    )
-    assert summary["scores"]["last"]["val"]["mae"] == pytest.approx(
+    assert summary.best_epoch == int(best["epoch"]) + 1
+    assert summary.scores["best"]["val"]["mae"] == pytest.approx(float(best["val_mae"]), rel=1e-5)
+    assert summary.scores["last"]["val"]["mae"] == pytest.approx(
         float(rows[-1]["val_mae"]), rel=1e-5
     )
-    assert summary["baseline"]["test"]["mae"] > 0
-    assert summary["parameters"] > 0
-    assert summary["versions"]["torch"] == torch.__version__
+    assert summary.baseline["test"]["mae"] > 0
+    assert summary.parameters > 0
+    assert summary.session.versions["torch"] == torch.__version__
 
 
 def test_training_ends_at_max_steps_with_a_validation(tiny, tmp_path):
@@ -161,7 +161,9 @@ def test_sixteen_molecules_are_overfitted_in_a_plain_loop(plan):
     graphs = [Graph.from_smiles(text) for text in SMILES[:16]]
     batch = collate([encode(lift(graph, Rings()), RWPe(4)) for graph in graphs])
     target = torch.linspace(-2, 2, 16)[torch.randperm(16, generator=torch.manual_seed(0))][:, None]
-    config = ModelConfig.for_batch(batch, width=32, layers=2, heads=4, attention_dropout=0.0)
+    config = ModelConfig.for_batch(
+        batch, ArchitectureConfig(width=32, layers=2, heads=4, attention_dropout=0.0)
+    )
     model = CellularTransformer(config, plan)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.0)
     for step in range(400):
@@ -178,8 +180,8 @@ def test_an_undefined_validation_score_never_selects_an_epoch(tiny, tmp_path):
     y = np.array([0, 1] * 8 + [1] * 4 + [0] * (len(SMILES) - 20))
     write_molecules(tmp_path / "molecules.npz", y)
     summary = train(with_training(tiny, epochs=2), tmp_path / "run")
-    assert summary["scores"]["last"]["val"]["rocauc"] is None
-    assert "best" not in summary["scores"]
+    assert summary.scores["last"]["val"]["rocauc"] is None
+    assert "best" not in summary.scores
     assert not (tmp_path / "run" / "best.safetensors").exists()
     assert all(row["val_rocauc"] == "nan" for row in curve(tmp_path / "run"))
 
@@ -198,7 +200,7 @@ def test_all_kinds_of_tasks_train(tiny, tmp_path):
         config = replace(tiny, data=replace(tiny.data, source=str(source)))
         summary = train(with_training(config, epochs=1), tmp_path / name)
         assert np.isfinite(float(curve(tmp_path / name)[0]["train_loss"]))
-        assert summary["metric"] in ("rocauc", "accuracy", "mae")
+        assert summary.metric in ("rocauc", "accuracy", "mae")
 
 
 def test_data_without_a_validation_part_are_refused(tiny, tmp_path):

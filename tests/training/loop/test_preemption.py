@@ -70,7 +70,7 @@ def test_a_training_stopped_anywhere_ends_with_the_bits_of_one_that_was_not(
         assert (folder / "curve.csv").exists() == (epochs > 0)
         if epochs:
             assert len(weights_and_curve(folder)[1]) == epochs
-    assert resume(folder)["scores"] == whole["scores"]
+    assert resume(folder).scores == whole.scores
     (weights, curve), (others, other_curve) = map(weights_and_curve, (tmp_path / "whole", folder))
     assert curve == other_curve
     for which, tensors in weights.items():
@@ -81,7 +81,7 @@ def test_a_training_that_ended_early_is_not_gone_on_with(tiny, tmp_path):
     tiny = with_training(tiny, max_steps=5, epochs=9)
     whole = train(tiny, tmp_path / "run")
     (tmp_path / "run" / "summary.json").unlink()  # killed just before it was there
-    assert resume(tmp_path / "run")["scores"] == whole["scores"]
+    assert resume(tmp_path / "run").scores == whole.scores
     assert [row["step"] for row in weights_and_curve(tmp_path / "run")[1]] == ["4", "5"]
 
 

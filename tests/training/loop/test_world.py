@@ -145,7 +145,10 @@ def test_a_training_starts_processes_itself_and_goes_on_after_a_signal(
     assert main(command) == 0
     assert f"Everything about this run is in {folder}" in capsys.readouterr().out
     assert equal_bits(folder, two[0] / "whole")
-    assert json.loads((folder / "summary.json").read_text())["machine"]["processes"] == 2
+    assert (
+        json.loads((folder / "summary.json").read_text())["sessions"][-1]["machine"]["processes"]
+        == 2
+    )
     assert main(command) == 0  # finished
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from cellformer.training.config import DataConfig
 from cellformer.training.materials.materials import gather
+from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import find_leaks, open_rows, split_rows
 
 SMILES = ["C", "CC", "CCC", "CCO", "OCC", "CO", "CN", "c1ccccc1", "CCCC", "Cc1ccccc1", "CCN", "CS"]
@@ -25,7 +26,7 @@ def config(tmp_path):
 
 
 def parts_of(config):
-    rows = open_rows(config)
+    rows = open_rows(config, preparation_of(config, config.source))
     split = split_rows(config, rows)
     return {part: chosen.tolist() for part, chosen in split.items()}
 
@@ -42,7 +43,7 @@ def test_files_make_the_split_and_their_rows_are_named(config, tmp_path, caplog)
     val = write(tmp_path / "val.csv", ["CCCN", "bad"])
     test = write(tmp_path / "test.csv", ["OCC", "CCS", "C"])
     config = replace(config, val_file=str(val), test_file=str(test))
-    rows = open_rows(config)
+    rows = open_rows(config, preparation_of(config, config.source))
     split = {part: chosen.tolist() for part, chosen in split_rows(config, rows).items()}
     assert split == {"train": list(range(12)), "val": [12, 13], "test": [14, 15, 16]}
     with caplog.at_level(logging.WARNING):
@@ -115,5 +116,5 @@ def test_rows_without_any_value_belong_to_no_part_and_counts_are_told(config, tm
 
 def test_graphs_that_are_no_molecules_have_no_leaks(molecules_npz):
     config = DataConfig(source=str(molecules_npz))
-    rows = open_rows(config)
+    rows = open_rows(config, preparation_of(config, config.source))
     assert find_leaks(rows, split_rows(config, rows)) == ()

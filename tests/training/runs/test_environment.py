@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from cellformer.training.runs.environment import read_sessions, source_state
+from cellformer.training.runs.environment import SourceState, read_sessions, source_state
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.train import resume, train
 from tiny import with_training
@@ -31,11 +31,11 @@ def test_the_commit_of_a_checkout_and_whether_it_was_changed(checkout):
     git(checkout, "add", ".")
     git(checkout, "commit", "-qm", "first")
     commit = git(checkout, "rev-parse", "HEAD")
-    assert source_state.__wrapped__(checkout) == {"commit": commit, "dirty": False}
+    assert source_state.__wrapped__(checkout) == SourceState(commit, False)
     (checkout.parent / "elsewhere.txt").write_text("no source")
-    assert source_state.__wrapped__(checkout) == {"commit": commit, "dirty": False}
+    assert source_state.__wrapped__(checkout) == SourceState(commit, False)
     (checkout / "__init__.py").write_text("changed = True")
-    assert source_state.__wrapped__(checkout) == {"commit": commit, "dirty": True}
+    assert source_state.__wrapped__(checkout) == SourceState(commit, True)
 
 
 def test_an_installed_package_has_no_commit(tmp_path, monkeypatch, checkout):
@@ -50,9 +50,8 @@ def test_an_interrupted_run_tells_of_all_its_sessions(tiny, tmp_path):
     folder = RunFolder(tmp_path / "run")
     folder.summary.unlink()
     summary = resume(tmp_path / "run")
-    assert len(summary["sessions"]) == 2
-    assert summary["sessions"] == read_sessions(folder)
-    for name in ("versions", "machine", "source"):
-        assert summary[name] == summary["sessions"][-1][name]
-    assert set(summary["standard_errors"]) == {"best", "last"}
-    assert summary["standard_errors"]["best"]["test"] > 0
+    assert len(summary.sessions) == 2
+    assert summary.sessions == read_sessions(folder)
+    assert summary.session == summary.sessions[-1]
+    assert set(summary.standard_errors) == {"best", "last"}
+    assert summary.standard_errors["best"]["test"] > 0

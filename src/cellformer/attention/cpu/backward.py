@@ -4,109 +4,83 @@ The gradients of keys and values are added up sender by sender, along the transp
 soon as all receivers of a tile are done.
 """
 
-from typing import no_type_check
+from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cellformer.attention.cpu.compiled import kernel, part_of_kernel
+from cellformer.attention.cpu.lanes.addresses import beyond, by_address, keep
 from cellformer.attention.cpu.lanes.dropout import kept, pair_key
 from cellformer.attention.cpu.lanes.exp import exp
-from cellformer.attention.cpu.lanes.vectors import (
-    address,
-    beyond,
-    count,
-    keep,
-    load,
-    multiply,
-    splat,
-    store,
-    subtract,
-    zeros,
-)
+from cellformer.attention.cpu.lanes.vectors import count, load, multiply, splat, store, subtract
 from cellformer.attention.cpu.rows import (
     Cells,
-    PairsBySender,
-    at_pairs,
-    at_rows,
+    Fetched,
     cells_between,
     fetch_share,
+    in_lanes,
+    row_at,
     run_of_rows,
     scores,
 )
 from cellformer.attention.cpu.sums import dot, products, weighted_sum
-from cellformer.attention.cpu.tiles import at_tiles, most_between, most_pairs
+from cellformer.attention.cpu.tiles import most_between, most_pairs
+
+
+class Passed(NamedTuple):
+    """Room for what the receivers leave to their senders, and for one cell's pairs.
+
+    ``by_pair`` holds, pair after pair in the order of the tiles, the gradients of the products
+    and the attention after dropout, (pair, 2, head); the other two either of them, (pair, head).
+    """
+
+    by_pair: NDArray[Any]
+    slopes: NDArray[Any]
+    shares: NDArray[Any]
 
 
 @kernel
 @no_type_check
-def attention_backward(
-    part,
-    parts,
-    query,
-    key,
-    value,
-    pairs,
-    transposed,
-    tiles,
-    sizes,
-    scale,
-    dropout,
-    lanes,
-    output,
-    log_sum_exp,
-    grad_output,
-    grad_query,
-    grad_key,
-    grad_value,
-    grad_bias,
-    by_pair,
-):
-    """Fills the gradients of the tiles' receivers and senders; that of the bias if it has a place.
+def attention_backward(part, parts, inputs, pairs, tiles, settings, results, gradients):
+    """Fills the gradients of one part of the tiles' receivers and senders.
 
-    By pair, the receivers leave to their senders the gradients of products and the attention
-    after dropout, side by side: in ``by_pair``, or where that is empty, for one tile at a time.
+    That of the bias only if there is one. Where the gradients have no room by pair, one is made
+    that holds one tile at a time.
     """
     begin, end = run_of_rows(tiles.work, part, parts)
-    heads, zero = sizes.heads, zeros(query.data, lanes)
-    at = at_tiles(tiles)
-    first, last = at.receiver_offsets[begin], at.receiver_offsets[end]
-    receivers = Cells(beyond(at.receivers, first), last - first)
-    first, last = at.sender_offsets[begin], at.sender_offsets[end]
-    senders = Cells(beyond(at.senders, first), last - first)
-    turned = PairsBySender(
-        address(transposed.offsets), address(transposed.receivers), address(transposed.pairs)
-    )
-    most = heads * max(
-        most_pairs(address(pairs.offsets), receivers), most_pairs(turned.offsets, senders)
-    )
-    slopes, shares = np.empty(most, query.data.dtype), np.empty(most, query.data.dtype)
+    heads, by_pair = settings.sizes.heads, gradients.by_pair
+    most = heads * _most_pairs(by_address(tiles), by_address(pairs), begin, end)
+    slopes = np.empty(most, inputs.query.data.dtype)
+    shares = np.empty(most, inputs.query.data.dtype)
     alone = len(by_pair) == 0
     if alone:
         room = most_between(tiles.work, begin, end)
-        by_pair = np.empty(2 * room * heads, query.data.dtype)
+        by_pair = np.empty(2 * room * heads, inputs.query.data.dtype)
+    settings = in_lanes(settings, inputs.query.data)
+    inputs, pairs, at = by_address(inputs), by_address(pairs), by_address(tiles)
+    results, gradients = by_address(results), by_address(gradients)
+    fetched = Fetched(
+        (inputs.query, gradients.query),
+        (inputs.key, gradients.key),
+        (inputs.value, gradients.value),
+        (results.output, gradients.output),
+    )
     for tile in range(begin, end):
-        base = tiles.work[tile] if alone else 0
+        base = at.work[tile] if alone else 0
+        passed = Passed(
+            beyond(by_address(by_pair), -2 * base * heads), by_address(slopes), by_address(shares)
+        )
         first, last = at.receiver_offsets[tile], at.receiver_offsets[tile + 1]
         for place in range(first, last):
             if tile + 1 < end:
-                fetch_share(
-                    at, tile + 1, place - first, last - first, sizes,
-                    (at_rows(key), at_rows(grad_key)), (at_rows(value), at_rows(grad_value)),
-                    (at_rows(query), at_rows(grad_query)), (at_rows(output), at_rows(grad_output)),
-                )  # fmt: skip
-            receiver = at.receivers[place]
+                fetch_share(at, tile + 1, place - first, last - first, settings.sizes, fetched)
             _receiver(
-                receiver, at.before[receiver] - base, at_rows(query), at_rows(key), at_rows(value),
-                at_pairs(pairs), sizes, scale, dropout, zero, at_rows(output),
-                address(log_sum_exp), at_rows(grad_output), at_rows(grad_query),
-                address(grad_bias), address(by_pair), address(slopes), address(shares),
+                at.receivers[place], at.before, inputs, pairs.by_receiver, settings, results,
+                gradients, passed,
             )  # fmt: skip
         for place in range(at.sender_offsets[tile], at.sender_offsets[tile + 1]):
-            _sender(
-                at.senders[place], at.before, base, at_rows(query), turned, address(pairs.offsets),
-                sizes, zero, at_rows(grad_output), address(by_pair), at_rows(grad_key),
-                at_rows(grad_value), address(slopes), address(shares),
-            )  # fmt: skip
+            _sender(at.senders[place], at.before, inputs.query, pairs, settings, gradients, passed)
     keep(slopes)
     keep(shares)
     keep(by_pair)
@@ -114,56 +88,69 @@ def attention_backward(
 
 @part_of_kernel
 @no_type_check
-def _receiver(
-    receiver, place, query, key, value, pairs, sizes, scale, dropout, zero, output, log_sum_exp,
-    grad_output, grad_query, grad_bias, by_pair, slopes, changes,
-):  # fmt: skip
-    heads, step = sizes.heads, count(zero)
+def _most_pairs(tiles, pairs, begin, end):
+    """Of one receiver or one sender of these tiles."""
+    first, last = tiles.receiver_offsets[begin], tiles.receiver_offsets[end]
+    receivers = Cells(beyond(tiles.receivers, first), last - first)
+    first, last = tiles.sender_offsets[begin], tiles.sender_offsets[end]
+    senders = Cells(beyond(tiles.senders, first), last - first)
+    return max(
+        most_pairs(pairs.by_receiver.offsets, receivers),
+        most_pairs(pairs.by_sender.offsets, senders),
+    )
+
+
+@part_of_kernel
+@no_type_check
+def _receiver(receiver, before, inputs, pairs, settings, results, gradients, passed):
+    """Fills the gradient of a receiver's query, and leaves to its senders what is theirs."""
+    sizes, dropout, zero = settings.sizes, settings.dropout, settings.zero
+    heads, slopes, changes = sizes.heads, passed.slopes, passed.shares
     cells, first = cells_between(pairs.senders, pairs.offsets, receiver), pairs.offsets[receiver]
-    scores(query, receiver, key, pairs, scale, slopes, sizes, zero)
-    one = splat(1.0, zero)
-    products(grad_output, receiver, value, cells, one, changes, 0, sizes.value_width, heads, zero)
-    for head in range(0, heads, step):
-        i, o = receiver * grad_output.stride + head, receiver * output.stride + head
+    scores(receiver, inputs, pairs, settings, slopes)
+    output, grad = row_at(results.output, receiver), row_at(gradients.output, receiver)
+    products(grad, inputs.value, cells, splat(1.0, zero), changes, sizes.value_width, heads, zero)
+    for head in range(0, heads, count(zero)):
         # The mean of the gradients of this receiver's weights.
-        mean = dot(grad_output.data, i, output.data, o, sizes.value_width, heads, zero)
-        total = load(log_sum_exp, receiver * heads + head, zero)
+        mean = dot(grad, head, output, head, sizes.value_width, heads, zero)
+        total = load(results.log_sum_exp, receiver * heads + head, zero)
         for n in range(cells.length):
             pair, near = first + n, n * heads + head
-            side = 2 * (place + n) * heads + head
+            side = 2 * (before[receiver] + n) * heads + head
             weight = exp(subtract(load(slopes, near, zero), total))
             change = load(changes, near, zero)
             if dropout.threshold:
                 draw = pair_key(dropout.seed, pair)
                 chance = kept(draw, head, dropout.threshold, dropout.factor, zero)
                 change = multiply(change, chance)
-                store(by_pair, side + heads, multiply(weight, chance))
+                store(passed.by_pair, side + heads, multiply(weight, chance))
             else:
-                store(by_pair, side + heads, weight)
+                store(passed.by_pair, side + heads, weight)
             slope = multiply(weight, subtract(change, mean))
-            if pairs.biased:
-                store(grad_bias, pair * heads + head, slope)
-            slope = multiply(splat(scale * pairs.weights[pair], zero), slope)
-            store(by_pair, side, slope)
+            if inputs.biased:
+                store(gradients.bias, pair * heads + head, slope)
+            slope = multiply(splat(settings.scale * pairs.weights[pair], zero), slope)
+            store(passed.by_pair, side, slope)
             store(slopes, near, slope)
-    weighted_sum(grad_query, receiver, key, cells, slopes, 0, sizes.head_width, heads, zero)
+    query = row_at(gradients.query, receiver)
+    weighted_sum(query, inputs.key, cells, slopes, sizes.head_width, heads, zero)
 
 
 @part_of_kernel
 @no_type_check
-def _sender(
-    sender, before, base, query, transposed, offsets, sizes, zero, grad_output, by_pair, grad_key,
-    grad_value, slopes, shares,
-):  # fmt: skip
-    heads, step = sizes.heads, count(zero)
-    cells = cells_between(transposed.receivers, transposed.offsets, sender)
+def _sender(sender, before, query, pairs, settings, gradients, passed):
+    """Fills the gradients of a sender's key and value from what its receivers left."""
+    sizes, zero, there = settings.sizes, settings.zero, pairs.by_sender
+    heads, slopes, shares = sizes.heads, passed.slopes, passed.shares
+    cells = cells_between(there.receivers, there.offsets, sender)
     for n in range(cells.length):
         receiver = cells.numbers[n]
-        pair = transposed.pairs[transposed.offsets[sender] + n]
-        place = pair - offsets[receiver] + before[receiver] - base
-        for head in range(0, heads, step):
+        pair = there.pairs[there.offsets[sender] + n]
+        place = pair - pairs.by_receiver.offsets[receiver] + before[receiver]
+        for head in range(0, heads, count(zero)):
             side, to = 2 * place * heads + head, n * heads + head
-            store(slopes, to, load(by_pair, side, zero))
-            store(shares, to, load(by_pair, side + heads, zero))
-    weighted_sum(grad_key, sender, query, cells, slopes, 0, sizes.head_width, heads, zero)
-    weighted_sum(grad_value, sender, grad_output, cells, shares, 0, sizes.value_width, heads, zero)
+            store(slopes, to, load(passed.by_pair, side, zero))
+            store(shares, to, load(passed.by_pair, side + heads, zero))
+    key, value = row_at(gradients.key, sender), row_at(gradients.value, sender)
+    weighted_sum(key, query, cells, slopes, sizes.head_width, heads, zero)
+    weighted_sum(value, gradients.output, cells, shares, sizes.value_width, heads, zero)

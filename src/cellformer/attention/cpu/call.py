@@ -1,65 +1,85 @@
 """The arguments of the CPU's operator, arrow by arrow, as its kernels read them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from cellformer.attention.cpu.packing import Step
+from cellformer.attention.cpu.bundles import Dropout, Inputs, Results, Rows, Settings, Sizes
+from cellformer.attention.cpu.packing import Computed, Learned, Step
 from cellformer.attention.cpu.pattern import PatternArrays
-from cellformer.attention.cpu.rows import Dropout, Pairs, Rows
 
 MOST_LANES = 8  # 16 were no faster with AVX-512; 8 numbers of float32 fill a register of AVX2
 
 
+class Fixed(NamedTuple):
+    """What is not learned; ``patterns`` belong to the steps."""
+
+    patterns: Sequence[PatternArrays]
+    seed: Tensor | None
+    steps: Sequence[Step]
+    scale: float
+    dropout: float
+
+
 class Call:
-    """One call of the operator: its tensors as they are given, and as the kernels read them.
+    """One call of the operator: its tensors as they are given, and as the kernels read them."""
 
-    ``patterns`` belong to the steps.
-    """
+    def __init__(self, learned: Learned, fixed: Fixed):
+        self.learned, self.fixed = learned, fixed
+        self.steps, self.patterns = fixed.steps, fixed.patterns
+        self.matrices = [rows_of(with_adjacent_columns(matrix)) for matrix in learned.matrices]
+        self.thetas = [flat(theta) for theta in learned.thetas]
+        self.biases = [flat(bias) for bias in learned.biases]
+        self.seed = None if fixed.seed is None else int(fixed.seed)
 
-    def __init__(
-        self,
-        matrices: list[Tensor],
-        thetas: list[Tensor],
-        biases: list[Tensor],
-        patterns: Sequence[PatternArrays],
-        seed: Tensor | None,
-        steps: Sequence[Step],
-        scale: float,
-        dropout: float,
-    ):
-        self.steps, self.patterns = steps, patterns
-        self.tensors, self.theta_tensors, self.bias_tensors = matrices, thetas, biases
-        self.matrices = [rows_of(with_adjacent_columns(matrix)) for matrix in matrices]
-        self.thetas = [flat(theta) for theta in thetas]
-        self.biases = [flat(bias) for bias in biases]
-        self.seed = None if seed is None else int(seed)
-        self.scale, self.dropout = scale, dropout
-
-    def inputs(self, step: Step) -> tuple[Rows, Rows, Rows]:
-        """Query, key and value."""
-        return (
-            columns_of(self.matrices[step.query], step.query_start),
-            columns_of(self.matrices[step.key], step.key_start),
-            columns_of(self.matrices[step.value], step.value_start),
+    def inputs(self, step: Step) -> Inputs:
+        """What an arrow reads."""
+        bias = self.matrices[0].data[:0]
+        if step.dense:
+            bias = self.thetas[step.theta]
+        elif step.bias >= 0:
+            bias = self.biases[step.bias]
+        return Inputs(
+            query=columns_of(self.matrices[step.query], step.query_start),
+            key=columns_of(self.matrices[step.key], step.key_start),
+            value=columns_of(self.matrices[step.value], step.value_start),
+            bias=bias,
+            biased=step.bias >= 0,
         )
 
-    def pairs(self, number: int) -> Pairs:
-        """Of a sparse arrow."""
-        bias = self.steps[number].bias
-        biases = self.matrices[0].data[:0] if bias < 0 else self.biases[bias]
-        return Pairs(*self.patterns[number].csr, biases, bias >= 0)
+    def settings(self, number: int) -> Settings:
+        """Of an arrow, with another sequence of random numbers for each."""
+        step = self.steps[number]
+        return Settings(
+            sizes=Sizes(step.head_width, step.value_width, step.heads),
+            scale=self.fixed.scale,
+            dropout=self._dropout(number),
+            zero=(0,) * _lanes(step.heads),
+        )
 
-    def drawn(self, number: int) -> Dropout:
-        """Another sequence of random numbers for each arrow."""
+    def _dropout(self, number: int) -> Dropout:
         if self.seed is None:
-            return Dropout(0, np.uint32(0), 1.0)
-        factor = 1 / (1 - self.dropout) if self.dropout < 1 else 0.0
-        threshold = np.uint32(min(round(self.dropout * 2**32), 2**32 - 1))
-        return Dropout((self.seed + number) % 2**63, threshold, factor)
+            return Dropout(seed=0, threshold=np.uint32(0), factor=1.0)
+        share = self.fixed.dropout
+        return Dropout(
+            seed=(self.seed + number) % 2**63,
+            threshold=np.uint32(min(round(share * 2**32), 2**32 - 1)),
+            factor=1 / (1 - share) if share < 1 else 0.0,
+        )
+
+    def results(self, computed: Computed) -> list[Results]:
+        """Where the results of each arrow go, or went."""
+        outputs = [rows_of(output) for output in computed.outputs]
+        return [
+            Results(
+                output=columns_of(outputs[step.output], step.output_start),
+                log_sum_exp=flat(log_sum_exp),
+            )
+            for step, log_sum_exp in zip(self.steps, computed.log_sum_exps, strict=True)
+        ]
 
     def size(self, number: int) -> int:
         """About how many numbers are read."""
@@ -95,6 +115,6 @@ def columns_of(rows: Rows, start: int) -> Rows:
     return Rows(rows.data[start:], rows.stride)
 
 
-def lanes_of(heads: int) -> tuple[int, ...]:
-    """As long as the largest power of 2 that divides the number of heads, up to `MOST_LANES`."""
-    return (0,) * min(heads & -heads, MOST_LANES)
+def _lanes(heads: int) -> int:
+    """The largest power of 2 that divides the number of heads, up to `MOST_LANES`."""
+    return min(heads & -heads, MOST_LANES)

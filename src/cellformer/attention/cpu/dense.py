@@ -10,28 +10,28 @@ from typing import Any, NamedTuple, no_type_check
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.attention.cpu.bundles import Rows
 from cellformer.attention.cpu.compiled import kernel, part_of_kernel
+from cellformer.attention.cpu.lanes.addresses import beyond, by_address, keep
 from cellformer.attention.cpu.lanes.dropout import kept, pair_key
 from cellformer.attention.cpu.lanes.exp import exp
 from cellformer.attention.cpu.lanes.vectors import (
     add,
-    address,
-    beyond,
     count,
-    keep,
     load,
     multiply,
     multiply_add,
     splat,
     store,
     subtract,
-    zeros,
 )
 from cellformer.attention.cpu.rows import (
     Cells,
-    at_rows,
+    Fetched,
     cells_between,
     fetch_share,
+    in_lanes,
+    row_at,
     run_of_rows,
 )
 from cellformer.attention.cpu.softmax import soften
@@ -41,54 +41,31 @@ from cellformer.attention.cpu.tiles import most_between
 CACHED = 32768  # numbers: what a core's second cache holds beside the rows that are read
 
 
-class Squares(NamedTuple):
-    """The receivers and senders of each complex, and the stored entries of N.
+class Weighed(NamedTuple):
+    """Room for the gradients of products and the weights after dropout, (sender, head).
 
-    Complex c has the receivers ``receivers[receiver_offsets[c]:receiver_offsets[c + 1]]``, its
-    senders likewise; ``places`` are the senders' places within their complex. ``work`` adds up
-    the number of pairs of all complexes before.
+    Of as many receivers as ``room`` numbers each hold.
     """
 
-    receivers: NDArray[Any]
-    receiver_offsets: NDArray[Any]
-    senders: NDArray[Any]
-    sender_offsets: NDArray[Any]
-    places: NDArray[Any]
-    work: NDArray[Any]
-    pair_offsets: NDArray[Any]  # of each receiver
-    pair_senders: NDArray[Any]
-    pair_weights: NDArray[Any]
+    slopes: NDArray[Any]
+    shares: NDArray[Any]
+    room: int
 
 
 @part_of_kernel
 @no_type_check
-def _at_squares(squares):
-    return Squares(
-        address(squares.receivers),
-        address(squares.receiver_offsets),
-        address(squares.senders),
-        address(squares.sender_offsets),
-        address(squares.places),
-        address(squares.work),
-        address(squares.pair_offsets),
-        address(squares.pair_senders),
-        address(squares.pair_weights),
-    )
-
-
-@part_of_kernel
-@no_type_check
-def _scores(query, key, receiver, senders, squares, theta, scale, scores, first, sizes, zero):
-    """Sets the scores of a receiver, (sender, head), from ``first`` on."""
-    heads, step = sizes.heads, count(zero)
-    factor = splat(scale, zero)
-    products(query, receiver, key, senders, factor, scores, first, sizes.head_width, heads, zero)
+def _scores(receiver, senders, inputs, squares, settings, target):
+    """Sets the scores of a receiver, (sender, head)."""
+    sizes, zero = settings.sizes, settings.zero
+    heads, query = sizes.heads, row_at(inputs.query, receiver)
+    factor = splat(settings.scale, zero)
+    products(query, inputs.key, senders, factor, target, sizes.head_width, heads, zero)
     for pair in range(squares.pair_offsets[receiver], squares.pair_offsets[receiver + 1]):
-        at = first + squares.places[squares.pair_senders[pair]] * heads
+        first = squares.places[squares.pair_senders[pair]] * heads
         weight = splat(squares.pair_weights[pair], zero)
-        for head in range(0, heads, step):
-            biased = multiply_add(load(theta, head, zero), weight, load(scores, at + head, zero))
-            store(scores, at + head, biased)
+        for head in range(0, heads, count(zero)):
+            score, theta = load(target, first + head, zero), load(inputs.bias, head, zero)
+            store(target, first + head, multiply_add(theta, weight, score))
 
 
 @part_of_kernel
@@ -100,167 +77,119 @@ def _draw(dropout, receiver, place):
 
 @kernel
 @no_type_check
-def dense_forward(
-    part,
-    parts,
-    query,
-    key,
-    value,
-    squares,
-    theta,
-    sizes,
-    scale,
-    dropout,
-    lanes,
-    output,
-    log_sum_exp,
-):
-    """Fills the output and, for the backward, the logarithm of each softmax's denominator."""
+def dense_forward(part, parts, inputs, squares, settings, results):
+    """Fills the results: one part of the complexes."""
     begin, end = run_of_rows(squares.work, part, parts)
     most = most_between(squares.sender_offsets, begin, end)
-    weights = np.empty(most * sizes.heads, query.data.dtype)
-    at = _at_squares(squares)
+    weights = np.empty(most * settings.sizes.heads, inputs.query.data.dtype)  # of one receiver
+    settings = in_lanes(settings, inputs.query.data)
+    inputs, squares, results = by_address(inputs), by_address(squares), by_address(results)
     for number in range(begin, end):
-        _attend(
-            number, end, at_rows(query), at_rows(key), at_rows(value), at,
-            address(theta), sizes, scale, dropout, zeros(query.data, lanes), at_rows(output),
-            address(log_sum_exp), address(weights),
-        )  # fmt: skip
+        _attend(number, end, inputs, squares, settings, results, by_address(weights))
     keep(weights)
 
 
 @part_of_kernel
 @no_type_check
-def _attend(
-    number, end, query, key, value, squares, theta, sizes, scale, dropout, zero, output,
-    log_sum_exp, weights,
-):  # fmt: skip
+def _attend(number, end, inputs, squares, settings, results, weights):
     """One complex, forward."""
-    heads, step = sizes.heads, count(zero)
+    sizes, dropout, zero = settings.sizes, settings.dropout, settings.zero
+    heads = sizes.heads
+    fetched = Fetched((inputs.query,), (inputs.key,), (inputs.value,), (results.output,))
     senders = cells_between(squares.senders, squares.sender_offsets, number)
     receivers = cells_between(squares.receivers, squares.receiver_offsets, number)
     for n in range(receivers.length):
         if number + 1 < end:
-            fetch_share(
-                squares, number + 1, n, receivers.length, sizes, (key,), (value,), (query,),
-                (output,),
-            )  # fmt: skip
+            fetch_share(squares, number + 1, n, receivers.length, sizes, fetched)
         receiver = receivers.numbers[n]
-        _scores(query, key, receiver, senders, squares, theta, scale, weights, 0, sizes, zero)
-        soften(weights, senders.length, log_sum_exp, receiver * heads, heads, zero)
+        _scores(receiver, senders, inputs, squares, settings, weights)
+        soften(weights, senders.length, beyond(results.log_sum_exp, receiver * heads), heads, zero)
         if dropout.threshold:
             for place in range(senders.length):
                 draw = _draw(dropout, receiver, place)
-                for head in range(0, heads, step):
+                for head in range(0, heads, count(zero)):
                     at = place * heads + head
                     chance = kept(draw, head, dropout.threshold, dropout.factor, zero)
                     store(weights, at, multiply(load(weights, at, zero), chance))
-        weighted_sum(output, receiver, value, senders, weights, 0, sizes.value_width, heads, zero)
+        output = row_at(results.output, receiver)
+        weighted_sum(output, inputs.value, senders, weights, sizes.value_width, heads, zero)
 
 
 @kernel
 @no_type_check
-def dense_backward(
-    part,
-    parts,
-    query,
-    key,
-    value,
-    squares,
-    theta,
-    sizes,
-    scale,
-    dropout,
-    lanes,
-    output,
-    log_sum_exp,
-    grad_output,
-    grad_query,
-    grad_key,
-    grad_value,
-    grad_theta,
-):
-    """Fills the gradients; that of theta by (complex, head)."""
+def dense_backward(part, parts, inputs, squares, settings, results, gradients):
+    """Fills the gradients of one part of the complexes."""
     begin, end = run_of_rows(squares.work, part, parts)
-    room = max(most_between(squares.sender_offsets, begin, end) * sizes.heads, CACHED)
-    slopes, shares = np.empty(room, query.data.dtype), np.empty(room, query.data.dtype)
-    grad_theta[begin * sizes.heads : end * sizes.heads] = 0
-    at = _at_squares(squares)
+    heads = settings.sizes.heads
+    room = max(most_between(squares.sender_offsets, begin, end) * heads, CACHED)
+    slopes = np.empty(room, inputs.query.data.dtype)
+    shares = np.empty(room, inputs.query.data.dtype)
+    gradients.bias[begin * heads : end * heads] = 0
+    settings = in_lanes(settings, inputs.query.data)
+    inputs, squares, results = by_address(inputs), by_address(squares), by_address(results)
+    gradients = by_address(gradients)
+    weighed = Weighed(by_address(slopes), by_address(shares), room)
     for number in range(begin, end):
-        _differentiate(
-            number, end, room, at_rows(query), at_rows(key), at_rows(value), at,
-            address(theta), sizes, scale, dropout, zeros(query.data, lanes), at_rows(output),
-            address(log_sum_exp), at_rows(grad_output), at_rows(grad_query), at_rows(grad_key),
-            at_rows(grad_value), address(grad_theta), address(slopes), address(shares),
-        )  # fmt: skip
+        _differentiate(number, end, inputs, squares, settings, results, gradients, weighed)
     keep(slopes)
     keep(shares)
 
 
 @part_of_kernel
 @no_type_check
-def _differentiate(
-    number, end, room, query, key, value, squares, theta, sizes, scale, dropout, zero, output,
-    log_sum_exp, grad_output, grad_query, grad_key, grad_value, grad_theta, slopes, shares,
-):  # fmt: skip
+def _differentiate(number, end, inputs, squares, settings, results, gradients, weighed):
     """One complex, backward."""
+    sizes, zero = settings.sizes, settings.zero
     heads = sizes.heads
+    fetched = Fetched(
+        (inputs.query, gradients.query),
+        (inputs.key, gradients.key),
+        (inputs.value, gradients.value),
+        (results.output, gradients.output),
+    )
     senders = cells_between(squares.senders, squares.sender_offsets, number)
     receivers = cells_between(squares.receivers, squares.receiver_offsets, number)
     row = senders.length * heads
-    at_once = max(room // max(row, 1), 1)
+    at_once = max(weighed.room // max(row, 1), 1)
     # Without receivers one empty block, which sets the senders' gradients to zero.
     for start in range(0, max(receivers.length, 1), at_once):
         block = Cells(beyond(receivers.numbers, start), min(at_once, receivers.length - start))
         for place in range(block.length):
             if number + 1 < end:
-                fetch_share(
-                    squares, number + 1, start + place, receivers.length, sizes, (key, grad_key),
-                    (value, grad_value), (query, grad_query), (output, grad_output),
-                )  # fmt: skip
+                fetch_share(squares, number + 1, start + place, receivers.length, sizes, fetched)
             receiver = block.numbers[place]
-            _slopes(
-                query, key, value, receiver, senders, squares, theta, sizes, scale, dropout, zero,
-                output, log_sum_exp, grad_output, slopes, shares, place * row, grad_theta,
-                number * heads,
-            )  # fmt: skip
-            weighted_sum(
-                grad_query, receiver, key, senders, slopes, place * row, sizes.head_width, heads,
-                zero,
-            )  # fmt: skip
+            slopes = beyond(weighed.slopes, place * row)
+            own = Weighed(slopes, beyond(weighed.shares, place * row), row)
+            _slopes(receiver, number, inputs, squares, settings, results, gradients, own)
+            query = row_at(gradients.query, receiver)
+            weighted_sum(query, inputs.key, senders, slopes, sizes.head_width, heads, zero)
         for place in range(senders.length):
-            sender, first = senders.numbers[place], place * heads
+            sender, onto = senders.numbers[place], start > 0
+            slopes = Rows(beyond(weighed.slopes, place * heads), row)
+            shares = Rows(beyond(weighed.shares, place * heads), row)
+            key, value = row_at(gradients.key, sender), row_at(gradients.value, sender)
+            sums_of_rows(key, inputs.query, block, slopes, sizes.head_width, heads, zero, onto)
             sums_of_rows(
-                grad_key, sender, query, block, slopes, first, row, sizes.head_width, heads, zero,
-                start > 0,
-            )  # fmt: skip
-            sums_of_rows(
-                grad_value, sender, grad_output, block, shares, first, row, sizes.value_width,
-                heads, zero, start > 0,
-            )  # fmt: skip
+                value, gradients.output, block, shares, sizes.value_width, heads, zero, onto
+            )
 
 
 @part_of_kernel
 @no_type_check
-def _slopes(
-    query, key, value, receiver, senders, squares, theta, sizes, scale, dropout, zero, output,
-    log_sum_exp, grad_output, slopes, shares, first, grad_theta, to,
-):  # fmt: skip
-    """Sets one receiver's gradients of its products (slopes) and weights after dropout (shares)."""
-    heads, step = sizes.heads, count(zero)
-    factor = splat(scale, zero)
-    _scores(query, key, receiver, senders, squares, theta, scale, slopes, first, sizes, zero)
-    products(
-        grad_output, receiver, value, senders, splat(1.0, zero), shares, first, sizes.value_width,
-        heads, zero,
-    )  # fmt: skip
-    for head in range(0, heads, step):
-        i, o = receiver * grad_output.stride + head, receiver * output.stride + head
+def _slopes(receiver, number, inputs, squares, settings, results, gradients, weighed):
+    """Sets what is weighed of one receiver, and adds to the gradient of theta of its complex."""
+    sizes, dropout, zero = settings.sizes, settings.dropout, settings.zero
+    heads, slopes, shares = sizes.heads, weighed.slopes, weighed.shares
+    senders = cells_between(squares.senders, squares.sender_offsets, number)
+    _scores(receiver, senders, inputs, squares, settings, slopes)
+    output, grad = row_at(results.output, receiver), row_at(gradients.output, receiver)
+    products(grad, inputs.value, senders, splat(1.0, zero), shares, sizes.value_width, heads, zero)
+    for head in range(0, heads, count(zero)):
         # The mean of the gradients of this receiver's weights.
-        mean = dot(grad_output.data, i, output.data, o, sizes.value_width, heads, zero)
-        total = load(log_sum_exp, receiver * heads + head, zero)
+        mean = dot(grad, head, output, head, sizes.value_width, heads, zero)
+        total = load(results.log_sum_exp, receiver * heads + head, zero)
         for place in range(senders.length):
-            at = first + place * heads + head
+            at = place * heads + head
             weight = exp(subtract(load(slopes, at, zero), total))
             change = load(shares, at, zero)
             if dropout.threshold:
@@ -271,14 +200,16 @@ def _slopes(
             else:
                 store(shares, at, weight)
             store(slopes, at, multiply(weight, subtract(change, mean)))
+    theta = beyond(gradients.bias, number * heads)
     for pair in range(squares.pair_offsets[receiver], squares.pair_offsets[receiver + 1]):
-        at = first + squares.places[squares.pair_senders[pair]] * heads
+        first = squares.places[squares.pair_senders[pair]] * heads
         weight = splat(squares.pair_weights[pair], zero)
-        for head in range(0, heads, step):
-            slope = multiply(weight, load(slopes, at + head, zero))
-            store(grad_theta, to + head, add(slope, load(grad_theta, to + head, zero)))
-    for head in range(0, heads, step):
-        at = first + head
+        for head in range(0, heads, count(zero)):
+            slope = multiply(weight, load(slopes, first + head, zero))
+            store(theta, head, add(slope, load(theta, head, zero)))
+    factor = splat(settings.scale, zero)
+    for head in range(0, heads, count(zero)):
+        at = head
         for _ in range(senders.length):
             store(slopes, at, multiply(factor, load(slopes, at, zero)))
             at += heads

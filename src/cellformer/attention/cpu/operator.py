@@ -5,8 +5,7 @@ columns of the results, so that nothing is copied or put together between them a
 products. Not differentiable twice.
 """
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,8 +14,20 @@ from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from cellformer.attention.arrows import ArrowAttention, Shape
-from cellformer.attention.cpu.call import Call
-from cellformer.attention.cpu.packing import indices_of, plan_of, steps_of
+from cellformer.attention.cpu.call import Call, Fixed
+from cellformer.attention.cpu.packing import (
+    Computed,
+    Learned,
+    Operands,
+    Saved,
+    Step,
+    grouped,
+    joined,
+    lengths_of,
+    packed_patterns,
+    plan_of,
+    tuples_of,
+)
 from cellformer.attention.cpu.passes import (
     backward_pass,
     empty_gradients,
@@ -46,7 +57,13 @@ def fused_attention(
         raise ValueError(f"dropout must be between 0 and 1, got {dropout}")
     seed = torch.randint(2**63 - 1, (1,)) if dropout > 0 else None
     if _is_eager(matrices):
-        results = _directly(matrices, arrows, outputs, seed, scale, dropout)
+        learned = _learned(matrices, arrows)
+        backward = _has_backward(learned)
+        patterns = [arrays_of(arrow.pattern, backward) for arrow in arrows]
+        fixed = Fixed(patterns, seed, plan_of(arrows), scale, dropout)
+        results = _Direct.apply(  # type: ignore[no-untyped-call]
+            lengths_of(learned), outputs, fixed, *joined(learned)
+        )
     else:
         results = _forward(*operands(matrices, arrows, outputs, seed, scale, dropout))
     return [result.to(matrices[0].dtype) for result in results[: len(outputs)]]
@@ -59,41 +76,52 @@ def operands(
     seed: Tensor | None,
     scale: float,
     dropout: float,
-) -> tuple[Any, ...]:
+) -> Operands:
     """The arguments of the operator ``cellformer::attention``: tensors and numbers alone."""
-    precise, thetas, biases = _numbers(matrices, arrows)
-    backward = _is_learned(precise, thetas, biases)
-    return (
-        precise,
-        thetas,
-        biases,
-        [tensor for arrow in arrows for tensor in indices_of(arrow.pattern, backward)],
-        seed,
-        [number for step in plan_of(arrows) for number in step],
-        [number for shape in outputs for number in shape],
-        scale,
-        dropout,
+    learned = _learned(matrices, arrows)
+    return Operands(
+        matrices=learned.matrices,
+        thetas=learned.thetas,
+        biases=learned.biases,
+        indices=packed_patterns([arrow.pattern for arrow in arrows], _has_backward(learned)),
+        seed=seed,
+        plan=joined(plan_of(arrows)),
+        shapes=joined(outputs),
+        scale=scale,
+        dropout=dropout,
     )
 
 
-def _numbers(
-    matrices: Sequence[Tensor], arrows: Sequence[ArrowAttention]
-) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-    """Matrices, thetas and biases in the precision of the softmax, for each head."""
+def _learned(matrices: Sequence[Tensor], arrows: Sequence[ArrowAttention]) -> Learned:
+    """In the precision of the softmax, thetas and biases for each head."""
     precise = torch.promote_types(matrices[0].dtype, torch.float32)
-    return (
-        [matrix.to(precise) for matrix in matrices],
-        [a.theta.to(precise).expand(a.heads) for a in arrows if a.theta is not None],
-        [a.bias.to(precise).expand(-1, a.heads) for a in arrows if a.bias is not None],
+    return Learned(
+        matrices=[matrix.to(precise) for matrix in matrices],
+        thetas=[a.theta.to(precise).expand(a.heads) for a in arrows if a.theta is not None],
+        biases=[a.bias.to(precise).expand(-1, a.heads) for a in arrows if a.bias is not None],
     )
 
 
-def _is_learned(*groups: Sequence[Tensor]) -> bool:
+def _has_backward(learned: Learned) -> bool:
     """Whether a backward may follow."""
-    tensors = itertools.chain(*groups)
-    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in joined(learned))
 
 
+def _call(
+    learned: Learned,
+    indices: list[Tensor],
+    seed: Tensor | None,
+    plan: list[int],
+    scale: float,
+    dropout: float,
+) -> Call:
+    """What an operator is called for."""
+    steps = tuples_of(Step, plan)
+    patterns = patterns_of(indices, steps, learned.matrices)
+    return Call(learned, Fixed(patterns, seed, steps, scale, dropout))
+
+
+# PyTorch reads the arguments of an operator off the signature of its function.
 def _attention(
     matrices: list[Tensor],
     thetas: list[Tensor],
@@ -105,10 +133,8 @@ def _attention(
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    steps = steps_of(plan)
-    patterns = patterns_of(indices, steps, matrices)
-    call = Call(matrices, thetas, biases, patterns, seed, steps, scale, dropout)
-    return forward_pass(call, shapes)
+    call = _call(Learned(matrices, thetas, biases), indices, seed, plan, scale, dropout)
+    return joined(forward_pass(call, tuples_of(Shape, shapes)))
 
 
 _forward = torch.library.custom_op(
@@ -117,23 +143,16 @@ _forward = torch.library.custom_op(
 
 
 @_forward.register_fake
-def _(
-    matrices: list[Tensor],
-    thetas: list[Tensor],
-    biases: list[Tensor],
-    indices: list[Tensor],
-    seed: Tensor | None,
-    plan: list[int],
-    shapes: list[int],
-    scale: float,
-    dropout: float,
-) -> list[Tensor]:
-    return empty_results(matrices, steps_of(plan), shapes)
+def _(*arguments: Any) -> list[Tensor]:
+    given = Operands(*arguments)
+    steps, shapes = tuples_of(Step, given.plan), tuples_of(Shape, given.shapes)
+    return joined(empty_results(given.matrices, steps, shapes))
 
 
 def _attention_gradients(
     grad_outputs: list[Tensor],
-    results: list[Tensor],
+    outputs: list[Tensor],
+    log_sum_exps: list[Tensor],
     matrices: list[Tensor],
     thetas: list[Tensor],
     biases: list[Tensor],
@@ -143,10 +162,8 @@ def _attention_gradients(
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    steps = steps_of(plan)
-    patterns = patterns_of(indices, steps, matrices)
-    call = Call(matrices, thetas, biases, patterns, seed, steps, scale, dropout)
-    return backward_pass(call, grad_outputs, results)
+    call = _call(Learned(matrices, thetas, biases), indices, seed, plan, scale, dropout)
+    return joined(backward_pass(call, grad_outputs, Computed(outputs, log_sum_exps)))
 
 
 _backward = torch.library.custom_op(
@@ -157,37 +174,49 @@ _backward = torch.library.custom_op(
 @_backward.register_fake
 def _(
     grad_outputs: list[Tensor],
-    results: list[Tensor],
+    outputs: list[Tensor],
+    log_sum_exps: list[Tensor],
     matrices: list[Tensor],
     thetas: list[Tensor],
     biases: list[Tensor],
     indices: list[Tensor],
     seed: Tensor | None,
     plan: list[int],
-    scale: float,
-    dropout: float,
+    *others: Any,
 ) -> list[Tensor]:
-    return empty_gradients(matrices, thetas, biases, steps_of(plan))
+    return joined(empty_gradients(Learned(matrices, thetas, biases), tuples_of(Step, plan)))
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
-    matrices, thetas, biases, indices, seed, plan, shapes, scale, dropout = inputs
-    ctx.save_for_backward(*output, *matrices, *thetas, *biases, *indices, seed)
-    ctx.lengths = [len(part) for part in (output, matrices, thetas, biases, indices)]
-    ctx.outputs = len(shapes) // 2
-    ctx.mark_non_differentiable(*output[ctx.outputs :])
-    ctx.plan, ctx.scale, ctx.dropout = plan, scale, dropout
+    given = Operands(*inputs)
+    learned = Learned(given.matrices, given.thetas, given.biases)
+    outputs = len(tuples_of(Shape, given.shapes))
+    computed = grouped(Computed, output, (outputs, len(output) - outputs))
+    _remember(ctx, Saved.of(computed, learned, given.indices, [given.seed]))
+    ctx.plan, ctx.scale, ctx.dropout = given.plan, given.scale, given.dropout
 
 
-def _differentiate(ctx: Any, grad_results: Sequence[Tensor]) -> tuple[Any, ...]:
-    *saved, seed = ctx.saved_tensors
-    output, matrices, thetas, biases, indices = _grouped(saved, ctx.lengths)
+def _remember(ctx: Any, saved: Saved) -> None:
+    ctx.save_for_backward(*joined(saved))
+    ctx.lengths = lengths_of(saved)
+    ctx.mark_non_differentiable(*saved.log_sum_exps)
+
+
+def _remembered(ctx: Any) -> Saved:
+    return grouped(Saved, ctx.saved_tensors, ctx.lengths)
+
+
+def _differentiate(ctx: Any, grad_results: Sequence[Tensor]) -> Operands:
+    saved = _remembered(ctx)
+    grad_outputs = list(grad_results[: len(saved.outputs)])
     grads = _backward(
-        list(grad_results[: ctx.outputs]), output, matrices, thetas, biases, indices, seed,
-        ctx.plan, ctx.scale, ctx.dropout,
+        grad_outputs, *saved.computed, *saved.learned, saved.indices, *saved.seeds, ctx.plan,
+        ctx.scale, ctx.dropout,
     )  # fmt: skip
-    matrices, thetas, biases = _grouped(grads, ctx.lengths[1:4])
-    return matrices, thetas, biases, [None] * len(indices), *(None,) * 5
+    learned = grouped(Learned, grads, lengths_of(saved.learned))
+    none: dict[str, Any] = dict.fromkeys(Operands._fields)
+    none["indices"] = [None] * len(saved.indices)
+    return Operands(**none | learned._asdict())
 
 
 _forward.register_autograd(_differentiate, setup_context=_save)
@@ -201,46 +230,21 @@ class _Direct(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, lengths: list[int], shapes: list[int], others: tuple[Any, ...], *learned: Tensor
+        ctx: Any, lengths: list[int], shapes: Sequence[Shape], fixed: Fixed, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
-        matrices, thetas, biases = _grouped(learned, lengths)
-        results = forward_pass(Call(matrices, thetas, biases, *others), shapes)
-        ctx.save_for_backward(*results, *learned)
-        ctx.lengths, ctx.outputs = [len(results), *lengths], len(shapes) // 2
-        ctx.mark_non_differentiable(*results[ctx.outputs :])
-        ctx.others = others
-        return tuple(results)
+        learned = grouped(Learned, tensors, lengths)
+        computed = forward_pass(Call(learned, fixed), shapes)
+        _remember(ctx, Saved.of(computed, learned))
+        ctx.fixed = fixed
+        return tuple(joined(computed))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_results: Tensor) -> tuple[Any, ...]:
-        results, matrices, thetas, biases = _grouped(ctx.saved_tensors, ctx.lengths)
-        call = Call(matrices, thetas, biases, *ctx.others)
-        return None, None, None, *backward_pass(call, grad_results[: ctx.outputs], results)
-
-
-def _grouped(tensors: Sequence[Tensor], lengths: Sequence[int]) -> Iterator[list[Tensor]]:
-    """Lists of these lengths, one after the other."""
-    rest = iter(tensors)
-    return (list(itertools.islice(rest, length)) for length in lengths)
-
-
-def _directly(
-    matrices: Sequence[Tensor],
-    arrows: Sequence[ArrowAttention],
-    outputs: Sequence[Shape],
-    seed: Tensor | None,
-    scale: float,
-    dropout: float,
-) -> tuple[Tensor, ...]:
-    learned = _numbers(matrices, arrows)
-    patterns = [arrays_of(arrow.pattern, _is_learned(*learned)) for arrow in arrows]
-    shapes = [number for shape in outputs for number in shape]
-    others = (patterns, seed, plan_of(arrows), scale, dropout)
-    results: tuple[Tensor, ...] = _Direct.apply(  # type: ignore[no-untyped-call]
-        [len(group) for group in learned], shapes, others, *itertools.chain(*learned)
-    )
-    return results
+        saved = _remembered(ctx)
+        grad_outputs = grad_results[: len(saved.outputs)]
+        grads = backward_pass(Call(saved.learned, ctx.fixed), grad_outputs, saved.computed)
+        return None, None, None, *joined(grads)
 
 
 def _is_eager(matrices: Sequence[Tensor]) -> bool:

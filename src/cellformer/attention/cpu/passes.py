@@ -6,129 +6,108 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from cellformer.attention.arrows import Shape
 from cellformer.attention.cpu.backward import attention_backward
-from cellformer.attention.cpu.call import (
-    Call,
-    columns_of,
-    flat,
-    lanes_of,
-    rows_of,
-    with_adjacent_columns,
-)
+from cellformer.attention.cpu.bundles import Gradients
+from cellformer.attention.cpu.call import Call, columns_of, flat, rows_of, with_adjacent_columns
 from cellformer.attention.cpu.compiled import Work, run
 from cellformer.attention.cpu.dense import dense_backward, dense_forward
 from cellformer.attention.cpu.forward import attention_forward
-from cellformer.attention.cpu.packing import Step
-from cellformer.attention.cpu.rows import Sizes
+from cellformer.attention.cpu.packing import Computed, Learned, Step
+from cellformer.attention.cpu.pattern import DenseArrays
 
 
-def forward_pass(call: Call, shapes: Sequence[int]) -> list[Tensor]:
-    """The outputs, and for each arrow the logarithm of each softmax's denominator."""
-    made = empty_results(call.tensors, call.steps, shapes)
-    outputs = [rows_of(output) for output in made[: len(shapes) // 2]]
-    works = []
+def forward_pass(call: Call, shapes: Sequence[Shape]) -> Computed:
+    """What the arrows compute."""
+    computed = empty_results(call.learned.matrices, call.steps, shapes)
+    works, made = [], call.results(computed)
     for number, (step, pattern) in enumerate(zip(call.steps, call.patterns, strict=True)):
         if not step.heads:
             continue
-        lanes = lanes_of(step.heads)
-        sizes = Sizes(step.head_width, step.value_width, step.heads)
-        results = (
-            columns_of(outputs[step.output], step.output_start),
-            flat(made[len(outputs) + number]),
-        )
-        drawn = call.drawn(number)
-        size, inputs = call.size(number), call.inputs(step)
-        common = (sizes, call.scale, drawn, lanes, *results)
-        if step.dense:
-            dense = (*inputs, pattern.squares, call.thetas[step.theta], *common)
+        inputs, settings = call.inputs(step), call.settings(number)
+        size, results = call.size(number), made[number]
+        if isinstance(pattern, DenseArrays):
+            dense = (inputs, pattern.squares, settings, results)
             works.append(Work(dense_forward, size, dense))
         else:
             tiles = pattern.tiles or pattern.receivers_alone
-            sparse = (*inputs, call.pairs(number), tiles, *common)
+            sparse = (inputs, pattern.pairs, tiles, settings, results)
             works.append(Work(attention_forward, size, sparse))
     run(works)
-    return made
+    return computed
 
 
 def empty_results(
-    matrices: list[Tensor], steps: Sequence[Step], shapes: Sequence[int]
-) -> list[Tensor]:
+    matrices: Sequence[Tensor], steps: Sequence[Step], shapes: Sequence[Shape]
+) -> Computed:
     """Empty outputs, zero where not all columns will be filled, and room for the logarithms."""
     outputs = []
-    for number, (rows, columns) in enumerate(zip(shapes[::2], shapes[1::2], strict=True)):
+    for number, shape in enumerate(shapes):
         filled = sum(s.value_width * s.heads for s in steps if s.output == number)
-        make = matrices[0].new_empty if filled == columns else matrices[0].new_zeros
-        outputs.append(make(rows, columns))
+        make = matrices[0].new_empty if filled == shape.columns else matrices[0].new_zeros
+        outputs.append(make(shape.rows, shape.columns))
     # Not len(), which would fix a size that torch.compile leaves open.
-    return outputs + [
-        matrices[s.query].new_empty(matrices[s.query].shape[0], s.heads) for s in steps
-    ]
+    log_sum_exps = [matrices[s.query].new_empty(matrices[s.query].shape[0], s.heads) for s in steps]
+    return Computed(outputs, log_sum_exps)
 
 
-def backward_pass(
-    call: Call, grad_outputs: Sequence[Tensor], results: Sequence[Tensor]
-) -> list[Tensor]:
-    """The gradients of matrices, thetas and biases, given the results of the forward."""
-    grads = empty_gradients(call.tensors, call.theta_tensors, call.bias_tensors, call.steps)
-    thetas_at, biases_at = len(call.tensors), len(call.tensors) + len(call.thetas)
-    grad_matrices = [rows_of(grad) for grad in grads[:thetas_at]]
-    grad_thetas = grads[thetas_at:biases_at]
-    grad_biases = grads[biases_at:]
-    outputs = [rows_of(output) for output in results[: len(grad_outputs)]]
+def backward_pass(call: Call, grad_outputs: Sequence[Tensor], computed: Computed) -> Learned:
+    """The gradients, given what the forward made."""
+    grads = empty_gradients(call.learned, call.steps)
+    matrices = [rows_of(grad) for grad in grads.matrices]
     received = [rows_of(with_adjacent_columns(grad)) for grad in grad_outputs]
-    works, afterwards, by_complex = [], [], {}
+    works, afterwards, by_complex, made = [], [], {}, call.results(computed)
     for number, (step, pattern) in enumerate(zip(call.steps, call.patterns, strict=True)):
         if not step.heads:
             continue
-        lanes = lanes_of(step.heads)
-        sizes = Sizes(step.head_width, step.value_width, step.heads)
-        query, key, value = call.inputs(step)
-        output = columns_of(outputs[step.output], step.output_start)
-        log_sum_exp = flat(results[len(grad_outputs) + number])
-        grad_output = columns_of(received[step.output], step.output_start)
-        gradients = (
-            columns_of(grad_matrices[step.query], step.query_start),
-            columns_of(grad_matrices[step.key], step.key_start),
-            columns_of(grad_matrices[step.value], step.value_start),
+        inputs, settings = call.inputs(step), call.settings(number)
+        size, results = call.size(number), made[number]
+        nothing = inputs.query.data[:0]
+        gradients = Gradients(
+            output=columns_of(received[step.output], step.output_start),
+            query=columns_of(matrices[step.query], step.query_start),
+            key=columns_of(matrices[step.key], step.key_start),
+            value=columns_of(matrices[step.value], step.value_start),
+            bias=nothing if step.bias < 0 else flat(grads.biases[step.bias]),
+            by_pair=nothing,
         )
-        size, drawn = call.size(number), call.drawn(number)
-        common = (sizes, call.scale, drawn, lanes, output, log_sum_exp, grad_output, *gradients)
-        if step.dense:
-            squares, theta = pattern.squares, call.thetas[step.theta]
-            grad_theta = np.empty((len(squares.work) - 1, step.heads), query.data.dtype)
-            by_complex[step.theta] = grad_theta
-            arguments = (query, key, value, squares, theta, *common, grad_theta.reshape(-1))
-            works.append(Work(dense_backward, size, arguments))
+        if isinstance(pattern, DenseArrays):
+            complexes = len(pattern.squares.work) - 1
+            theta = by_complex[step.theta] = np.empty((complexes, step.heads), nothing.dtype)
+            gradients = gradients._replace(bias=theta.reshape(-1))
+            dense = (inputs, pattern.squares, settings, results, gradients)
+            works.append(Work(dense_backward, size, dense))
             continue
-        pairs, tiles = call.pairs(number), pattern.tiles
-        # Between two turns, what the receivers leave to their senders must lie somewhere.
-        left = 2 * len(pairs.senders) * step.heads if tiles is None else 0
-        by_pair = np.empty(left, query.data.dtype)
-        grad_bias = query.data[:0] if step.bias < 0 else flat(grad_biases[step.bias])
-        inputs, rest = (query, key, value, pairs, pattern.transposed), (*common, grad_bias, by_pair)
-        first = tiles or pattern.receivers_alone
-        works.append(Work(attention_backward, size, (*inputs, first, *rest)))
+        pairs, tiles = pattern.both_ways, pattern.tiles
         if tiles is None:
-            then = (*inputs, pattern.senders_alone, *rest)
+            # Between two turns, what the receivers leave to their senders must lie somewhere.
+            left = np.empty(2 * pattern.num_pairs * step.heads, nothing.dtype)
+            gradients = gradients._replace(by_pair=left)
+            then = (inputs, pairs, pattern.senders_alone, settings, results, gradients)
             afterwards.append(Work(attention_backward, size, then))
+        first = tiles or pattern.receivers_alone
+        sparse = (inputs, pairs, first, settings, results, gradients)
+        works.append(Work(attention_backward, size, sparse))
     run(works)
     run(afterwards)
     for theta_number, grad_theta in by_complex.items():
-        grad_thetas[theta_number].copy_(torch.from_numpy(grad_theta.sum(0)))
+        grads.thetas[theta_number].copy_(torch.from_numpy(grad_theta.sum(0)))
     return grads
 
 
-def empty_gradients(
-    matrices: list[Tensor], thetas: list[Tensor], biases: list[Tensor], steps: Sequence[Step]
-) -> list[Tensor]:
+def empty_gradients(learned: Learned, steps: Sequence[Step]) -> Learned:
     """Empty gradients, zero where not all columns were read."""
-    read = [0] * len(matrices)
+    read = [0] * len(learned.matrices)
     for step in steps:
         read[step.query] += step.head_width * step.heads
         read[step.key] += step.head_width * step.heads
         read[step.value] += step.value_width * step.heads
-    grads = [
+    matrices = [
         (matrix.new_empty if columns == matrix.shape[1] else matrix.new_zeros)(matrix.shape)
-        for matrix, columns in zip(matrices, read, strict=True)
+        for matrix, columns in zip(learned.matrices, read, strict=True)
     ]
-    return grads + [tensor.new_empty(tensor.shape) for tensor in (*thetas, *biases)]
+    thetas, biases = (
+        [tensor.new_empty(tensor.shape) for tensor in group]
+        for group in (learned.thetas, learned.biases)
+    )
+    return Learned(matrices, thetas, biases)

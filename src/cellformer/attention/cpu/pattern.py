@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import torch
@@ -10,73 +10,105 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cellformer.attention.arrows import Pattern
-from cellformer.attention.cpu.dense import Squares
-from cellformer.attention.cpu.packing import INDICES, Step, indices_of
-from cellformer.attention.cpu.rows import PairsBySender
-from cellformer.attention.cpu.tiles import Tiles, most_threads, receivers_alone, senders_alone
-from cellformer.attention.dense.blocks import DenseBlocks
-from cellformer.complexes.batches import by_sender as transposition
+from cellformer.attention.cpu.bundles import Pairs, PairsBothWays, PairsBySender, Squares, Tiles
+from cellformer.attention.cpu.packing import (
+    DenseTensors,
+    SparseTensors,
+    Step,
+    tensors_of,
+    unpacked_patterns,
+)
+from cellformer.attention.cpu.tiles import most_threads, receivers_alone, senders_alone
+from cellformer.complexes.batches.by_sender import TransposedPairs
 
 
-class PatternArrays:
-    """The index tensors of a pattern, see `indices_of`, as arrays that share their memory."""
+class SparseArrays:
+    """The tensors of a neighborhood as arrays that share their memory.
 
-    def __init__(self, indices: list[Tensor], dense: bool, num_senders: int, backward: bool):
-        self.indices, self.dense, self.num_senders = indices, dense, num_senders
-        self.backward = backward
-        self.arrays = [tensor.detach().numpy() for tensor in indices]
+    ``backward`` says whether the transposed pairs were asked for.
+    """
+
+    def __init__(self, tensors: SparseTensors, num_senders: int, backward: bool):
+        self.tensors, self.num_senders, self.backward = tensors, num_senders, backward
+        self.pairs = Pairs(
+            offsets=_array(tensors.offsets),
+            senders=_array(tensors.senders),
+            weights=_array(tensors.weights),
+        )
 
     @property
-    def csr(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Offsets, senders and weights, of a sparse pattern."""
-        offsets, senders, weights, *_ = self.arrays
-        return offsets, senders, weights
-
-    @cached_property
-    def squares(self) -> Squares:
-        """Of a dense pattern."""
-        return Squares(*self.arrays[: len(Squares._fields)])
-
-    @cached_property
     def num_pairs(self) -> int:
-        """How many pairs attend, stored or not."""
-        return int(self.squares.work[-1]) if self.dense else len(self.arrays[1])
+        """How many pairs attend."""
+        return len(self.pairs.senders)
 
     @cached_property
-    def transposed(self) -> PairsBySender:
-        """Of a sparse pattern."""
-        given = self.arrays[9:]
-        if not len(given[0]):
-            rows = (tensor.long() for tensor in self.indices[:2])
-            made = transposition.TransposedPairs.of(self.num_senders, *rows)
-            given = [part.numpy() for part in (made.offsets, made.receivers, made.pairs)]
-        return PairsBySender(*given)
+    def both_ways(self) -> PairsBothWays:
+        """The pairs by receiver and by sender."""
+        given = self.tensors
+        if not len(given.transposed_offsets):
+            pairs = given.offsets.long(), given.senders.long()
+            made = TransposedPairs.of(self.num_senders, *pairs)
+            given = given._replace(
+                transposed_offsets=made.offsets,
+                transposed_receivers=made.receivers,
+                transposed_pairs=made.pairs,
+            )
+        transposed = PairsBySender(
+            offsets=_array(given.transposed_offsets),
+            receivers=_array(given.transposed_receivers),
+            pairs=_array(given.transposed_pairs),
+        )
+        return PairsBothWays(self.pairs, transposed)
 
     @property
     def tiles(self) -> Tiles | None:
-        """Of a sparse pattern, if it falls into enough parts for all threads."""
+        """If the pairs fall into enough parts for all threads."""
         threads = torch.get_num_threads()
         return self._tiles if threads == 1 or threads <= self._most_threads else None
 
     @cached_property
     def receivers_alone(self) -> Tiles:
-        """Of a sparse pattern, for when there are no tiles."""
-        return receivers_alone(self.arrays[0])
+        """For when there are no tiles."""
+        return receivers_alone(self.pairs.offsets)
 
     @cached_property
     def senders_alone(self) -> Tiles:
-        """Of a sparse pattern, for after the receivers alone."""
-        return senders_alone(self.transposed.offsets, self.arrays[0])
+        """For after the receivers alone."""
+        return senders_alone(self.both_ways.by_sender.offsets, self.pairs.offsets)
 
     @cached_property
     def _tiles(self) -> Tiles | None:
-        given = self.arrays[3:9]
-        return Tiles(*given) if len(given[0]) else None
+        given = self.tensors
+        if not len(given.tile_work):
+            return None
+        return Tiles(
+            work=_array(given.tile_work),
+            before=_array(given.tile_before),
+            receivers=_array(given.tile_receivers),
+            receiver_offsets=_array(given.tile_receiver_offsets),
+            senders=_array(given.tile_senders),
+            sender_offsets=_array(given.tile_sender_offsets),
+        )
 
     @cached_property
     def _most_threads(self) -> float:
         return most_threads(self._tiles.work) if self._tiles else 0
 
+
+class DenseArrays:
+    """The tensors of complexes as arrays that share their memory."""
+
+    def __init__(self, tensors: DenseTensors):
+        arrays = {name: _array(tensor) for name, tensor in tensors._asdict().items()}
+        self.squares = Squares(**arrays)
+
+    @property
+    def num_pairs(self) -> int:
+        """How many pairs attend, stored in N or not."""
+        return int(self.squares.work[-1])
+
+
+PatternArrays: TypeAlias = SparseArrays | DenseArrays
 
 _known: WeakKeyDictionary[Pattern, PatternArrays] = WeakKeyDictionary()
 
@@ -84,22 +116,30 @@ _known: WeakKeyDictionary[Pattern, PatternArrays] = WeakKeyDictionary()
 def arrays_of(pattern: Pattern, backward: bool) -> PatternArrays:
     """The same object for as long as there is the pattern."""
     known = _known.get(pattern)
-    if known is None or (backward and not known.backward):
-        dense, indices = isinstance(pattern, DenseBlocks), indices_of(pattern, backward)
-        known = _known[pattern] = PatternArrays(indices, dense, pattern.num_senders, backward)
+    lacking = isinstance(known, SparseArrays) and backward and not known.backward
+    if known is None or lacking:
+        tensors = tensors_of(pattern, backward)
+        known = _known[pattern] = _as_arrays(tensors, pattern.num_senders, backward)
     return known
 
 
 def patterns_of(
-    indices: list[Tensor], steps: Sequence[Step], matrices: Sequence[Tensor]
+    indices: Sequence[Tensor], steps: Sequence[Step], matrices: Sequence[Tensor]
 ) -> list[PatternArrays]:
-    """From the tensors of all arrows, where an operator takes tensors alone."""
+    """Of all arrows, where an operator takes tensors alone."""
     return [
-        PatternArrays(
-            indices[number * INDICES : (number + 1) * INDICES],
-            bool(step.dense),
-            len(matrices[step.key]),
-            backward=True,
-        )
-        for number, step in enumerate(steps)
+        _as_arrays(tensors, len(matrices[step.key]), backward=True)
+        for tensors, step in zip(unpacked_patterns(indices, steps), steps, strict=True)
     ]
+
+
+def _as_arrays(
+    tensors: SparseTensors | DenseTensors, num_senders: int, backward: bool
+) -> PatternArrays:
+    if isinstance(tensors, DenseTensors):
+        return DenseArrays(tensors)
+    return SparseArrays(tensors, num_senders, backward)
+
+
+def _array(tensor: Tensor) -> NDArray[Any]:
+    return tensor.detach().numpy()

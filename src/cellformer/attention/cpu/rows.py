@@ -1,9 +1,4 @@
-"""What the kernels of sparse attention on a CPU share: their arguments and their inner loops.
-
-All arrays are flat. Row r of a `Rows` starts at ``r * stride`` and holds (column, head), the head
-varying fastest, so that the innermost loops run over heads, side by side in a vector register,
-and no sum crosses lanes. How many heads a register holds is the type of ``zero``, which is that
-many zeros. Arrays come from Python; between compiled functions their addresses travel.
+"""What the kernels of attention on a CPU share: their inner loops over rows.
 
 Rows are shared out between threads in runs of like work, and one thread adds up one row, so that
 the result is the same for any number of threads.
@@ -11,13 +6,12 @@ the result is the same for any number of threads.
 
 from typing import Any, NamedTuple, no_type_check
 
-import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.attention.cpu.bundles import Rows, Settings
 from cellformer.attention.cpu.compiled import part_of_kernel
+from cellformer.attention.cpu.lanes.addresses import beyond
 from cellformer.attention.cpu.lanes.vectors import (
-    address,
-    beyond,
     count,
     load,
     multiply,
@@ -25,18 +19,12 @@ from cellformer.attention.cpu.lanes.vectors import (
     prefetch,
     splat,
     store,
+    zeros,
 )
 from cellformer.attention.cpu.sums import products
 
 LINE = 16  # numbers of float32 in a line of the cache
 NEAR = 32768  # numbers, of one matrix, that are fetched ahead
-
-
-class Rows(NamedTuple):
-    """A matrix whose rows are ``stride`` numbers apart in a flat array."""
-
-    data: NDArray[Any]
-    stride: int
 
 
 class Cells(NamedTuple):
@@ -46,58 +34,27 @@ class Cells(NamedTuple):
     length: int
 
 
-class Pairs(NamedTuple):
-    """A neighborhood in CSR form; ``bias`` is (pair, head) if ``biased``, and else empty."""
+class Fetched(NamedTuple):
+    """The matrices of which rows are fetched ahead: with a query's width by receiver, and so on."""
 
-    offsets: NDArray[Any]
-    senders: NDArray[Any]
-    weights: NDArray[Any]
-    bias: NDArray[Any]
-    biased: bool
-
-
-class PairsBySender(NamedTuple):
-    """The pairs of each sender: their receivers, and their numbers in `Pairs`."""
-
-    offsets: NDArray[Any]
-    receivers: NDArray[Any]
-    pairs: NDArray[Any]
-
-
-class Sizes(NamedTuple):
-    """The widths of a head, and the number of heads."""
-
-    head_width: int
-    value_width: int
-    heads: int
-
-
-class Dropout(NamedTuple):
-    """A weight is dropped with probability threshold / 2^32, else multiplied by ``factor``."""
-
-    seed: int
-    threshold: np.uint32
-    factor: float
+    queries: tuple[Rows, ...]
+    keys: tuple[Rows, ...]
+    values: tuple[Rows, ...]
+    outputs: tuple[Rows, ...]
 
 
 @part_of_kernel
 @no_type_check
-def at_rows(rows):
-    """The same by address."""
-    return Rows(address(rows.data), rows.stride)
+def in_lanes(settings, numbers):
+    """The same with zeros in a vector, of the type of the numbers."""
+    return Settings(settings.sizes, settings.scale, settings.dropout, zeros(numbers, settings.zero))
 
 
 @part_of_kernel
 @no_type_check
-def at_pairs(pairs):
-    """The same by address."""
-    return Pairs(
-        address(pairs.offsets),
-        address(pairs.senders),
-        address(pairs.weights),
-        address(pairs.bias),
-        pairs.biased,
-    )
+def row_at(rows, number):
+    """Where a row starts."""
+    return beyond(rows.data, number * rows.stride)
 
 
 @part_of_kernel
@@ -127,14 +84,14 @@ def fetch(cells, share, shares, width, matrices):
 
 @part_of_kernel
 @no_type_check
-def fetch_share(pieces, number, share, shares, sizes, keys, values, queries, outputs):
-    """Has a share of the rows of a tile or a complex brought near, of the matrices of each kind."""
+def fetch_share(pieces, number, share, shares, sizes, fetched):
+    """Has a share of the rows of a tile or a complex brought near."""
     senders = cells_between(pieces.senders, pieces.sender_offsets, number)
     receivers = cells_between(pieces.receivers, pieces.receiver_offsets, number)
-    fetch(senders, share, shares, sizes.head_width * sizes.heads, keys)
-    fetch(senders, share, shares, sizes.value_width * sizes.heads, values)
-    fetch(receivers, share, shares, sizes.head_width * sizes.heads, queries)
-    fetch(receivers, share, shares, sizes.value_width * sizes.heads, outputs)
+    fetch(senders, share, shares, sizes.head_width * sizes.heads, fetched.keys)
+    fetch(senders, share, shares, sizes.value_width * sizes.heads, fetched.values)
+    fetch(receivers, share, shares, sizes.head_width * sizes.heads, fetched.queries)
+    fetch(receivers, share, shares, sizes.value_width * sizes.heads, fetched.outputs)
 
 
 @part_of_kernel
@@ -144,14 +101,14 @@ def run_of_rows(offsets, part, parts):
     rows = len(offsets) - 1
     work = offsets[rows] + rows
     return (
-        _row_at(offsets, work * part // parts),
-        _row_at(offsets, work * (part + 1) // parts),
+        _first_row(offsets, work * part // parts),
+        _first_row(offsets, work * (part + 1) // parts),
     )
 
 
 @part_of_kernel
 @no_type_check
-def _row_at(offsets, work):
+def _first_row(offsets, work):
     """The first row before which there is at least this much work."""
     low, high = 0, len(offsets) - 1
     while low < high:
@@ -165,19 +122,20 @@ def _row_at(offsets, work):
 
 @part_of_kernel
 @no_type_check
-def scores(query, receiver, key, pairs, scale, target, sizes, zero):
-    """Sets the scores (pair, head) of a receiver's pairs, from 0 on."""
-    cells = cells_between(pairs.senders, pairs.offsets, receiver)
-    first, heads, step = pairs.offsets[receiver], sizes.heads, count(zero)
-    one = splat(1.0, zero)
-    products(query, receiver, key, cells, one, target, 0, sizes.head_width, heads, zero)
-    for pair in range(first, first + cells.length):
-        factor = splat(scale * pairs.weights[pair], zero)
+def scores(receiver, inputs, pairs, settings, target):
+    """Sets the scores (pair, head) of a receiver's pairs."""
+    sizes, zero = settings.sizes, settings.zero
+    heads, step = sizes.heads, count(zero)
+    cells, first = cells_between(pairs.senders, pairs.offsets, receiver), pairs.offsets[receiver]
+    query, one = row_at(inputs.query, receiver), splat(1.0, zero)
+    products(query, inputs.key, cells, one, target, sizes.head_width, heads, zero)
+    for n in range(cells.length):
+        factor = splat(settings.scale * pairs.weights[first + n], zero)
         for head in range(0, heads, step):
-            at = (pair - first) * heads + head
+            at = n * heads + head
             product = load(target, at, zero)
-            if pairs.biased:
-                bias = load(pairs.bias, pair * heads + head, zero)
+            if inputs.biased:
+                bias = load(inputs.bias, (first + n) * heads + head, zero)
                 store(target, at, multiply_add(factor, product, bias))
             else:
                 store(target, at, multiply(factor, product))

@@ -22,10 +22,10 @@ from cellformer.attention.cpu.lanes.vectors import (
 
 @part_of_kernel
 @no_type_check
-def soften(weights, pairs, log_sum_exp, to, heads, zero):
+def soften(weights, pairs, log_sum_exp, heads, zero):
     """Turns the scores of so many pairs, (pair, head), into weights.
 
-    Stores the logarithm of each denominator from ``to`` on.
+    Stores the logarithm of each head's denominator.
     """
     one = splat(1.0, zero)
     for head in range(0, heads, count(zero)):
@@ -40,7 +40,7 @@ def soften(weights, pairs, log_sum_exp, to, heads, zero):
             store(weights, at, weight)
             total = add(total, weight)
             at += heads
-        store(log_sum_exp, to + head, add(top, log(total)))
+        store(log_sum_exp, head, add(top, log(total)))
         reciprocal = divide(one, total)
         at = head
         for _ in range(pairs):

@@ -6,6 +6,7 @@ one just before it.
 
 from typing import no_type_check
 
+from cellformer.attention.cpu.bundles import Rows
 from cellformer.attention.cpu.compiled import part_of_kernel
 from cellformer.attention.cpu.lanes.vectors import (
     add,
@@ -42,15 +43,14 @@ def dot(left, i, right, j, width, heads, zero):
 
 @part_of_kernel
 @no_type_check
-def products(left, row, right, cells, factor, target, first, width, heads, zero):
-    """Sets, from ``first`` on, the products (cell, head) of a row with the rows of the cells.
+def products(row, right, cells, factor, target, width, heads, zero):
+    """Sets the products (cell, head) of a row with the rows of the cells.
 
     A column of the row is loaded once for all cells that are done together.
     """
     stride, stop = right.stride, width * heads
     for head in range(0, heads, count(zero)):
-        start = row * left.stride + head
-        to = first + head
+        to = head
         n = 0
         while n + 3 < cells.length:
             j_0 = cells.numbers[n] * stride + head
@@ -60,7 +60,7 @@ def products(left, row, right, cells, factor, target, first, width, heads, zero)
             sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
             at = 0
             while at < stop:
-                column = load(left.data, start + at, zero)
+                column = load(row, head + at, zero)
                 sum_0 = multiply_add(column, load(right.data, j_0 + at, zero), sum_0)
                 sum_1 = multiply_add(column, load(right.data, j_1 + at, zero), sum_1)
                 sum_2 = multiply_add(column, load(right.data, j_2 + at, zero), sum_2)
@@ -74,7 +74,7 @@ def products(left, row, right, cells, factor, target, first, width, heads, zero)
             n += 4
         while n < cells.length:
             j = cells.numbers[n] * stride + head
-            product = dot(left.data, start, right.data, j, width, heads, zero)
+            product = dot(row, head, right.data, j, width, heads, zero)
             store(target, to, multiply(factor, product))
             to += heads
             n += 1
@@ -82,51 +82,46 @@ def products(left, row, right, cells, factor, target, first, width, heads, zero)
 
 @part_of_kernel
 @no_type_check
-def weighted_sum(target, row, source, cells, weights, first, width, heads, zero):
-    """Sets a row to the sum of the cells' rows, each times its weights.
-
-    The weights of cell n and head h are at ``first + n * heads + h``.
-    """
-    sums_of_rows(target, row, source, cells, weights, first, heads, width, heads, zero, False)
+def weighted_sum(target, source, cells, weights, width, heads, zero):
+    """Sets a row to the sum of the cells' rows, each times its weights, (cell, head)."""
+    sums_of_rows(target, source, cells, Rows(weights, heads), width, heads, zero, False)
 
 
 @part_of_kernel
 @no_type_check
-def sums_of_rows(target, row, source, cells, weights, first, stride, width, heads, zero, onto):
-    """`weighted_sum` for weights ``stride`` apart, on top of what the row holds if ``onto``."""
-    start, step = row * target.stride, count(zero)
-    for head in range(0, heads, step):
+def sums_of_rows(target, source, cells, weights, width, heads, zero, onto):
+    """`weighted_sum` for a row of weights per cell, on top of what the target holds if ``onto``."""
+    for head in range(0, heads, count(zero)):
         column = 0
         while column + 3 < width:
             at = column * heads + head
-            to = start + at
             sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
             if onto:
-                sum_0 = load(target.data, to, zero)
-                sum_1 = load(target.data, to + heads, zero)
-                sum_2 = load(target.data, to + 2 * heads, zero)
-                sum_3 = load(target.data, to + 3 * heads, zero)
-            w = first + head
+                sum_0 = load(target, at, zero)
+                sum_1 = load(target, at + heads, zero)
+                sum_2 = load(target, at + 2 * heads, zero)
+                sum_3 = load(target, at + 3 * heads, zero)
+            w = head
             for n in range(cells.length):
-                weight = load(weights, w, zero)
-                w += stride
+                weight = load(weights.data, w, zero)
+                w += weights.stride
                 i = cells.numbers[n] * source.stride + at
                 sum_0 = multiply_add(weight, load(source.data, i, zero), sum_0)
                 sum_1 = multiply_add(weight, load(source.data, i + heads, zero), sum_1)
                 sum_2 = multiply_add(weight, load(source.data, i + 2 * heads, zero), sum_2)
                 sum_3 = multiply_add(weight, load(source.data, i + 3 * heads, zero), sum_3)
-            store(target.data, to, sum_0)
-            store(target.data, to + heads, sum_1)
-            store(target.data, to + 2 * heads, sum_2)
-            store(target.data, to + 3 * heads, sum_3)
+            store(target, at, sum_0)
+            store(target, at + heads, sum_1)
+            store(target, at + 2 * heads, sum_2)
+            store(target, at + 3 * heads, sum_3)
             column += 4
         while column < width:
             at = column * heads + head
-            total = load(target.data, start + at, zero) if onto else zero
-            w = first + head
+            total = load(target, at, zero) if onto else zero
+            w = head
             for n in range(cells.length):
                 i = cells.numbers[n] * source.stride + at
-                total = multiply_add(load(weights, w, zero), load(source.data, i, zero), total)
-                w += stride
-            store(target.data, start + at, total)
+                total = multiply_add(load(weights.data, w, zero), load(source.data, i, zero), total)
+                w += weights.stride
+            store(target, at, total)
             column += 1

@@ -1,31 +1,15 @@
 """How the rows of sparse attention are cut into pieces of work for the kernels on a CPU."""
 
 import math
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.attention.cpu.bundles import Tiles
 from cellformer.attention.cpu.compiled import part_of_kernel
-from cellformer.attention.cpu.lanes.vectors import address
 
 ROWS_APART = 64  # pieces of a neighborhood that hangs together
-
-
-class Tiles(NamedTuple):
-    """Pieces of work: tile t has the receivers ``receivers[receiver_offsets[t]:...[t + 1]]``.
-
-    Its senders likewise. ``work`` adds up the number of pairs of all tiles before, and ``before``
-    says of each receiver how many pairs come before its own in the order of the tiles. The kernels
-    do the receivers of a tile and then its senders, so that what they read is in the cache.
-    """
-
-    work: NDArray[Any]
-    before: NDArray[Any]
-    receivers: NDArray[Any]
-    receiver_offsets: NDArray[Any]
-    senders: NDArray[Any]
-    sender_offsets: NDArray[Any]
 
 
 def most_threads(work: NDArray[Any]) -> float:
@@ -38,13 +22,27 @@ def receivers_alone(offsets: NDArray[Any]) -> Tiles:
     """Runs of like work of all receivers, without senders."""
     bounds, work = _runs(offsets)
     nothing = np.zeros(len(bounds), np.int64)
-    return Tiles(work, offsets, np.arange(len(offsets) - 1), bounds, nothing[:0], nothing)
+    return Tiles(
+        work=work,
+        before=offsets,
+        receivers=np.arange(len(offsets) - 1),
+        receiver_offsets=bounds,
+        senders=nothing[:0],
+        sender_offsets=nothing,
+    )
 
 
 def senders_alone(offsets: NDArray[Any], before: NDArray[Any]) -> Tiles:
     """Runs of like work of all senders, given where the pairs of each start; no receivers."""
-    work, _, senders, bounds, none, nothing = receivers_alone(offsets)
-    return Tiles(work, before, none, nothing, senders, bounds)
+    turned = receivers_alone(offsets)
+    return Tiles(
+        work=turned.work,
+        before=before,
+        receivers=turned.senders,
+        receiver_offsets=turned.sender_offsets,
+        senders=turned.receivers,
+        sender_offsets=turned.receiver_offsets,
+    )
 
 
 def _runs(offsets: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -53,20 +51,6 @@ def _runs(offsets: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     cuts = np.linspace(0, work[-1], ROWS_APART + 1).astype(np.int64)
     bounds = np.searchsorted(work, cuts).astype(np.int64)
     return bounds, offsets[bounds]
-
-
-@part_of_kernel
-@no_type_check
-def at_tiles(tiles):
-    """The same by address."""
-    return Tiles(
-        address(tiles.work),
-        address(tiles.before),
-        address(tiles.receivers),
-        address(tiles.receiver_offsets),
-        address(tiles.senders),
-        address(tiles.sender_offsets),
-    )
 
 
 @part_of_kernel

@@ -16,6 +16,7 @@ from cellformer.attention.gpu.backward import (
     attention_backward_senders,
 )
 from cellformer.attention.gpu.forward import attention_forward
+from cellformer.attention.gpu.operands import SparseOperands
 from cellformer.complexes.batches.by_sender import TransposedPairs
 
 NUMBERS = 2048  # of a block of rows
@@ -45,104 +46,89 @@ class Blocks(NamedTuple):
         return cls(pairs, columns, value_columns, head_block, warps)
 
 
-def forward(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
-    seed: Tensor | None,
-    scale: float,
-    dropout: float,
-) -> tuple[Tensor, Tensor]:
+def forward(given: SparseOperands) -> tuple[Tensor, Tensor]:
     """The output, and the logarithm of each softmax's denominator."""
+    given = _with_adjacent_rows(given)
+    query, value = given.query, given.value
     output = value.new_empty(query.shape[0], *value.shape[1:])
     log_sum_exp = query.new_empty(query.shape[0], query.shape[2], dtype=_precise(query))
-    q, k, v = _rows(query), _rows(key), _rows(value)
     _launch(
         attention_forward,
         query.shape[0],
-        (q, k, v, offsets, senders, weights, bias, seed, output, log_sum_exp),
-        (q.stride(0), k.stride(0), v.stride(0), *_bias_strides(bias)),
-        _constants(query, value, seed, scale, dropout),
-        Blocks.of(query.shape[1], value.shape[1], query.shape[2]),
+        given,
+        offsets=given.offsets,
+        senders=given.senders,
+        output=output,
+        log_sum_exp=log_sum_exp,
     )
     return output, log_sum_exp
 
 
 def backward(
-    grad_output: Tensor,
-    output: Tensor,
-    log_sum_exp: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
-    seed: Tensor | None,
-    scale: float,
-    dropout: float,
+    grad_output: Tensor, output: Tensor, log_sum_exp: Tensor, given: SparseOperands
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of query, key, value and, where there is a bias, of the scores."""
-    grads = [tensor.new_empty(tensor.shape) for tensor in (query, key, value)]
+    given = _with_adjacent_rows(given)
+    grad_query, grad_key, grad_value = (
+        tensor.new_empty(tensor.shape) for tensor in (given.query, given.key, given.value)
+    )
     mean_change = torch.empty_like(log_sum_exp)
-    num_pairs = senders.shape[0] if bias is not None else 0
-    grad_score = log_sum_exp.new_empty(num_pairs, query.shape[2])
-    if sender_offsets is None or receivers is None or pairs is None:
-        made = TransposedPairs.of(key.shape[0], offsets.long(), senders.long())
-        sender_offsets, receivers, pairs = made.offsets, made.receivers, made.pairs
-    q, k, v, o, g = (_rows(tensor) for tensor in (query, key, value, output, grad_output))
-    strides = (q.stride(0), k.stride(0), v.stride(0))
-    constants = _constants(query, value, seed, scale, dropout)
-    blocks = Blocks.of(query.shape[1], value.shape[1], query.shape[2])
-    made_here = (grads[0], grad_score, mean_change)
+    num_pairs = given.senders.shape[0] if given.bias is not None else 0
+    grad_score = log_sum_exp.new_empty(num_pairs, given.query.shape[2])
+    transposed = _transposed(given)
+    output, grad_output = _rows(output), _rows(grad_output)
+    shared = {
+        "log_sum_exp": log_sum_exp,
+        "grad_output": grad_output,
+        "mean_change": mean_change,
+        "grad_stride": grad_output.stride(0),
+    }
     _launch(
         attention_backward_receivers,
-        query.shape[0],
-        (q, k, v, offsets, senders, weights, bias, seed, o, log_sum_exp, g, *made_here),
-        (*strides, o.stride(0), g.stride(0), *_bias_strides(bias)),
-        constants,
-        blocks,
+        given.query.shape[0],
+        given,
+        offsets=given.offsets,
+        senders=given.senders,
+        output=output,
+        output_stride=output.stride(0),
+        grad_query=grad_query,
+        grad_score=grad_score,
+        **shared,
     )
-    transposed = (sender_offsets, receivers, pairs)
     _launch(
         attention_backward_senders,
-        key.shape[0],
-        (q, k, v, *transposed, weights, bias, seed, log_sum_exp, mean_change, g, *grads[1:]),
-        (*strides, g.stride(0), *_bias_strides(bias)),
-        constants,
-        blocks,
+        given.key.shape[0],
+        given,
+        offsets=transposed.offsets,
+        receivers=transposed.receivers,
+        numbers=transposed.pairs,
+        grad_key=grad_key,
+        grad_value=grad_value,
+        **shared,
     )
-    return grads[0], grads[1], grads[2], grad_score
+    return grad_query, grad_key, grad_value, grad_score
 
 
-def _launch(
-    kernel: Any,
-    rows: int,
-    tensors: tuple[Tensor | None, ...],
-    strides: tuple[int, ...],
-    constants: dict[str, Any],
-    blocks: Blocks,
-) -> None:
-    """One program for each row and each block of heads."""
-    heads = constants["HEADS"]
+def _transposed(given: SparseOperands) -> TransposedPairs:
+    offsets, receivers = given.transposed_offsets, given.transposed_receivers
+    pairs = given.transposed_pairs
+    if offsets is None or receivers is None or pairs is None:
+        num_senders = given.key.shape[0]
+        return TransposedPairs.of(num_senders, given.offsets.long(), given.senders.long())
+    return TransposedPairs(offsets, receivers, pairs)
+
+
+def _launch(kernel: Any, rows: int, given: SparseOperands, **others: Any) -> None:
+    """One program for each row and each block of heads; a kernel's own arguments are ``others``."""
+    _, head_width, heads = given.query.shape
     if not rows or not heads:
         return
-    with torch.cuda.device_of(tensors[0]):  # type: ignore[no-untyped-call]
+    blocks = Blocks.of(head_width, given.value.shape[1], heads)
+    with torch.cuda.device_of(given.query):  # type: ignore[no-untyped-call]
         kernel[rows, triton.cdiv(heads, blocks.heads)](
-            *tensors,
-            *strides,
-            **constants,
+            **_read_by_all(given),
+            **others,
+            **_constants(given),
             PAIRS=blocks.pairs,
             COLUMN_BLOCK=blocks.columns,
             VALUE_BLOCK=blocks.value_columns,
@@ -151,19 +137,35 @@ def _launch(
         )
 
 
-def _constants(
-    query: Tensor, value: Tensor, seed: Tensor | None, scale: float, dropout: float
-) -> dict[str, Any]:
-    """What is compiled into a kernel. Numbers that are no whole ones would be rounded otherwise."""
-    dropped = 0 if seed is None else min(round(dropout * 2**32), 2**32 - 1)
+def _read_by_all(given: SparseOperands) -> dict[str, Any]:
+    """The arguments that all three kernels take."""
+    bias_stride, bias_head_stride = (0, 0) if given.bias is None else given.bias.stride()
     return {
-        "SCALE": scale,
+        "query": given.query,
+        "key": given.key,
+        "value": given.value,
+        "weights": given.weights,
+        "bias": given.bias,
+        "seed": given.seed,
+        "query_stride": given.query.stride(0),
+        "key_stride": given.key.stride(0),
+        "value_stride": given.value.stride(0),
+        "bias_stride": bias_stride,
+        "bias_head_stride": bias_head_stride,
+    }
+
+
+def _constants(given: SparseOperands) -> dict[str, Any]:
+    """What is compiled into a kernel. Numbers that are no whole ones would be rounded otherwise."""
+    dropped = 0 if given.seed is None else min(round(given.dropout * 2**32), 2**32 - 1)
+    return {
+        "SCALE": given.scale,
         "THRESHOLD": dropped,
-        "FACTOR": 1 / (1 - dropout) if dropout < 1 else 0.0,
-        "HEAD_WIDTH": query.shape[1],
-        "VALUE_WIDTH": value.shape[1],
-        "HEADS": query.shape[2],
-        "PRECISE": tl.float64 if query.dtype == torch.float64 else tl.float32,
+        "FACTOR": 1 / (1 - given.dropout) if given.dropout < 1 else 0.0,
+        "HEAD_WIDTH": given.query.shape[1],
+        "VALUE_WIDTH": given.value.shape[1],
+        "HEADS": given.query.shape[2],
+        "PRECISE": tl.float64 if given.query.dtype == torch.float64 else tl.float32,
     }
 
 
@@ -171,12 +173,13 @@ def _precise(tensor: Tensor) -> torch.dtype:
     return torch.promote_types(tensor.dtype, torch.float32)
 
 
+def _with_adjacent_rows(given: SparseOperands) -> SparseOperands:
+    """The same, of which the kernels can read queries, keys and values."""
+    return given._replace(query=_rows(given.query), key=_rows(given.key), value=_rows(given.value))
+
+
 def _rows(tensor: Tensor) -> Tensor:
     """Without a copy where a row's numbers are adjacent, as in columns of a larger matrix."""
     _, width, heads = tensor.shape
     adjacent = (tensor.stride(1) == heads or width == 1) and (tensor.stride(2) == 1 or heads == 1)
     return tensor if adjacent else tensor.contiguous()
-
-
-def _bias_strides(bias: Tensor | None) -> tuple[int, int]:
-    return (0, 0) if bias is None else (bias.stride(0), bias.stride(1))

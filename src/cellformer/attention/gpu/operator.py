@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from cellformer.attention.gpu.operands import SparseOperands
 from cellformer.complexes.batches.neighborhood import Neighborhood
 
 
@@ -41,36 +42,37 @@ def fused_sparse_attention(
     # While compiling, the backward transposes: torch.compile cannot trace cached properties.
     cached = backward and not torch.compiler.is_compiling()
     transposed = neighborhood.transposed if cached else None
-    output: Tensor
-    output, _ = sparse_attention_op(
-        query,
-        key,
-        value,
-        neighborhood.offsets,
-        neighborhood.senders,
-        neighborhood.weights,
-        transposed and transposed.offsets,
-        transposed and transposed.receivers,
-        transposed and transposed.pairs,
-        bias,
-        torch.randint(2**63 - 1, (1,), device=query.device) if dropout > 0 else None,
-        scale,
-        dropout,
+    operands = SparseOperands(
+        query=query,
+        key=key,
+        value=value,
+        offsets=neighborhood.offsets,
+        senders=neighborhood.senders,
+        weights=neighborhood.weights,
+        transposed_offsets=None if transposed is None else transposed.offsets,
+        transposed_receivers=None if transposed is None else transposed.receivers,
+        transposed_pairs=None if transposed is None else transposed.pairs,
+        bias=bias,
+        seed=torch.randint(2**63 - 1, (1,), device=query.device) if dropout > 0 else None,
+        scale=scale,
+        dropout=dropout,
     )
+    output: Tensor
+    output, _ = sparse_attention_op(*operands)
     return output
 
 
-@torch.library.custom_op("cellformer::sparse_attention", mutates_args=(), device_types="cuda")
-def sparse_attention_op(
+# PyTorch reads the arguments of an operator off the signature of its function.
+def _attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     offsets: Tensor,
     senders: Tensor,
     weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
+    transposed_offsets: Tensor | None,
+    transposed_receivers: Tensor | None,
+    transposed_pairs: Tensor | None,
     bias: Tensor | None,
     seed: Tensor | None,
     scale: float,
@@ -79,16 +81,19 @@ def sparse_attention_op(
     """The output, and the logarithm of each softmax's denominator."""
     from cellformer.attention.gpu import launch
 
-    return launch.forward(
-        query, key, value, offsets, senders, weights, sender_offsets, receivers, pairs, bias, seed,
-        scale, dropout,
+    operands = SparseOperands(
+        query, key, value, offsets, senders, weights, transposed_offsets, transposed_receivers,
+        transposed_pairs, bias, seed, scale, dropout,
     )  # fmt: skip
+    return launch.forward(operands)
 
 
-@torch.library.custom_op(
-    "cellformer::sparse_attention_backward", mutates_args=(), device_types="cuda"
+sparse_attention_op = torch.library.custom_op(
+    "cellformer::sparse_attention", _attention, mutates_args=(), device_types="cuda"
 )
-def sparse_attention_backward_op(
+
+
+def _attention_gradients(
     grad_output: Tensor,
     output: Tensor,
     log_sum_exp: Tensor,
@@ -98,9 +103,9 @@ def sparse_attention_backward_op(
     offsets: Tensor,
     senders: Tensor,
     weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
+    transposed_offsets: Tensor | None,
+    transposed_receivers: Tensor | None,
+    transposed_pairs: Tensor | None,
     bias: Tensor | None,
     seed: Tensor | None,
     scale: float,
@@ -109,56 +114,69 @@ def sparse_attention_backward_op(
     """The gradients of query, key, value and, where there is a bias, of the scores."""
     from cellformer.attention.gpu import launch
 
-    return launch.backward(
-        grad_output, output, log_sum_exp, query, key, value, offsets, senders, weights,
-        sender_offsets, receivers, pairs, bias, seed, scale, dropout,
+    operands = SparseOperands(
+        query, key, value, offsets, senders, weights, transposed_offsets, transposed_receivers,
+        transposed_pairs, bias, seed, scale, dropout,
     )  # fmt: skip
+    return launch.backward(grad_output, output, log_sum_exp, operands)
+
+
+_backward = torch.library.custom_op(
+    "cellformer::sparse_attention_backward",
+    _attention_gradients,
+    mutates_args=(),
+    device_types="cuda",
+)
 
 
 @sparse_attention_op.register_fake
-def _(query: Tensor, key: Tensor, value: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+def _(*arguments: Any) -> tuple[Tensor, Tensor]:
+    given = SparseOperands(*arguments)
+    query, value = given.query, given.value
     precise = torch.promote_types(query.dtype, torch.float32)
     output = value.new_empty(query.shape[0], *value.shape[1:])
     return output, query.new_empty(query.shape[0], query.shape[2], dtype=precise)
 
 
-@sparse_attention_backward_op.register_fake
+@_backward.register_fake
 def _(
-    grad_output: Tensor,
-    output: Tensor,
-    log_sum_exp: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    offsets: Tensor,
-    senders: Tensor,
-    weights: Tensor,
-    sender_offsets: Tensor | None,
-    receivers: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
-    *others: Any,
+    grad_output: Tensor, output: Tensor, log_sum_exp: Tensor, *arguments: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    given = SparseOperands(*arguments)
     grad_query, grad_key, grad_value = (
-        tensor.new_empty(tensor.shape) for tensor in (query, key, value)
+        tensor.new_empty(tensor.shape) for tensor in (given.query, given.key, given.value)
     )
-    num_pairs = senders.shape[0] if bias is not None else 0
-    return grad_query, grad_key, grad_value, log_sum_exp.new_empty(num_pairs, query.shape[2])
+    num_pairs = given.senders.shape[0] if given.bias is not None else 0
+    grad_score = log_sum_exp.new_empty(num_pairs, given.query.shape[2])
+    return grad_query, grad_key, grad_value, grad_score
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    *tensors, scale, dropout = inputs
-    ctx.save_for_backward(*output, *tensors)
-    ctx.mark_non_differentiable(output[1])
-    ctx.scale, ctx.dropout, ctx.has_bias = scale, dropout, tensors[-2] is not None
+    given = SparseOperands(*inputs)
+    ctx.scale, ctx.dropout = given.scale, given.dropout
+    tensors = given._asdict() | {"scale": None, "dropout": None}
+    ctx.save_for_backward(*output, *tensors.values())
+    _, log_sum_exp = output
+    ctx.mark_non_differentiable(log_sum_exp)
 
 
 def _differentiate(ctx: Any, grad_output: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-    *grads, grad_score = sparse_attention_backward_op(
-        grad_output, *ctx.saved_tensors, ctx.scale, ctx.dropout
-    )
-    no_grads = (None,) * 6
-    return *grads, *no_grads, grad_score if ctx.has_bias else None, None, None, None
+    output, log_sum_exp, *tensors = ctx.saved_tensors
+    given = SparseOperands(*tensors)._replace(scale=ctx.scale, dropout=ctx.dropout)
+    query, key, value, score = _backward(grad_output, output, log_sum_exp, *given)
+    grads: dict[str, Tensor | None] = dict.fromkeys(SparseOperands._fields)
+    grads |= {"query": query, "key": key, "value": value}
+    grads["bias"] = None if given.bias is None else score
+    return tuple(grads.values())
 
 
 sparse_attention_op.register_autograd(_differentiate, setup_context=_save)
+
+
+def interpret_on_cpu() -> None:
+    """Has the operator take tensors on a CPU too, where Triton's interpreter runs its kernels.
+
+    Needs Triton, and TRITON_INTERPRET=1 before it is imported.
+    """
+    sparse_attention_op.register_kernel("cpu")(_attention)
+    _backward.register_kernel("cpu")(_attention_gradients)

@@ -18,10 +18,12 @@ class Listed:
     Args:
         place: Module and name, such as ``cellformer.lifting.rings:Rings``.
         takes: For a field of the configuration, the argument that it becomes.
+        factory: Whether the place is a function that makes the part, rather than the part itself.
     """
 
     place: str
     takes: Mapping[str, str] = field(default_factory=dict)
+    factory: bool = False
 
     def load(self) -> Any:
         """The class or function."""
@@ -41,6 +43,11 @@ class Catalog:
         """The names, in the order of the list."""
         return tuple(self.parts)
 
+    @property
+    def settings(self) -> frozenset[str]:
+        """The fields of the configuration that any of them takes."""
+        return frozenset(field for part in self.parts.values() for field in part.takes)
+
     def check(self, text: str) -> Reference:
         """What a text names; raises ValueError for an unknown name. Nothing is imported."""
         reference = Reference.parse(text)
@@ -51,10 +58,14 @@ class Catalog:
     def takes(self, text: str, setting: str) -> bool:
         """Whether a field of the configuration is of use to the part that the text names.
 
-        A part of the user's own has its arguments in the text alone.
+        A part of the user's own has its arguments in the text alone, and a listed one those that
+        the text gives.
         """
         reference = self.check(text)
-        return reference.module is None and setting in self.parts[reference.name].takes
+        if reference.module is not None:
+            return False
+        argument = self.parts[reference.name].takes.get(setting)
+        return argument is not None and argument not in reference.arguments
 
     def make(self, text: str, **settings: Any) -> Any:
         """The part that a text names: a class called with its arguments, or a function.
@@ -64,25 +75,34 @@ class Catalog:
         arguments that the part does not take, and as `resolve` does.
         """
         reference = self.check(text)
+        factory = reference.module is None and self.parts[reference.name].factory
+        found, arguments = self.find(text, **settings)
+        return called(found, arguments, f"the {self.kind} {reference.name}", factory)
+
+    def find(self, text: str, **settings: Any) -> tuple[Any, dict[str, Any]]:
+        """The class or function that a text names, and its arguments, as `make` calls it.
+
+        For kinds of parts that are given more than the text and the configuration say.
+        """
+        reference = self.check(text)
         if reference.module is not None:
             found = resolve(reference.module, reference.attribute, f"the {self.kind}")
-            return called(found, reference.arguments, f"the {self.kind} {reference.name}")
+            return found, dict(reference.arguments)
         listed = self.parts[reference.name]
         given = {
             argument: settings[setting]
             for setting, argument in listed.takes.items()
             if settings.get(setting) is not None
         }
-        what = f"the {self.kind} {reference.name}"
-        return called(listed.load(), {**given, **reference.arguments}, what)
+        return listed.load(), {**given, **reference.arguments}
 
 
-def called(found: Any, arguments: Mapping[str, Any], what: str) -> Any:
-    """An instance of a class, or a function with some of its arguments given.
+def called(found: Any, arguments: Mapping[str, Any], what: str, factory: bool = False) -> Any:
+    """An instance of a class, what a factory makes, or a function with some arguments given.
 
     Raises ValueError, saying ``what``, where the arguments do not fit.
     """
-    if not isinstance(found, type):
+    if not isinstance(found, type) and not factory:
         return partial(found, **arguments) if arguments else found
     try:
         return found(**arguments)

@@ -5,6 +5,7 @@ import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 _CALL = re.compile(r"(?P<name>[^()]*?)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
@@ -52,6 +53,11 @@ class Reference:
         return f"{self.name}({inside})" if inside else self.name
 
 
+def module_name(module: str) -> str:
+    """The name of a module, or of one in a file, as ``import`` has it."""
+    return Path(module).stem if module.endswith(FILE_ENDING) else module
+
+
 def _identifier(word: str) -> bool:
     return word.isidentifier() and not keyword.iskeyword(word)
 
@@ -65,6 +71,7 @@ def _arguments(inside: str, text: str) -> dict[str, Any]:
         not isinstance(call, ast.Call)
         or call.args
         or any(each.arg is None for each in call.keywords)
+        or len({each.arg for each in call.keywords}) < len(call.keywords)
     ):
         raise ValueError(
             f"the arguments in {text!r} cannot be read; write them as name=value, with commas "

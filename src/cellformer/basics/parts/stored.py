@@ -63,7 +63,7 @@ def from_json(value: Any) -> Any:
         raise ValueError(f"{reference.name!r} is no module:Name of a part")
     what = f"the part {reference.name}"
     arguments = {name: from_json(item) for name, item in value["arguments"].items()}
-    if not reference.module.startswith(f"{PACKAGE}."):
+    if reference.module.partition(".")[0] != PACKAGE:
         return called(resolve(reference.module, reference.attribute, "the part"), arguments, what)
     return called(_own(reference.module, reference.attribute), arguments, what)
 
@@ -76,14 +76,26 @@ def versions(stored: Any) -> dict[str, dict[str, str]]:
     """
     told: dict[str, dict[str, str]] = {}
     for module in sorted(set(_own_modules(stored))):
-        told[module] = {}
-        file = getattr(sys.modules.get(module), "__file__", None)
-        if file is not None and Path(file).is_file():
-            told[module]["sha256"] = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        told[module] = _of_text(module)
         owners = importlib.metadata.packages_distributions().get(module.partition(".")[0], ())
         for owner in owners[:1]:
             told[module]["version"] = f"{owner} {importlib.metadata.version(owner)}"
     return told
+
+
+def changed_since(known: dict[str, dict[str, str]]) -> list[str]:
+    """The modules whose text is another one than when `versions` told of them.
+
+    They have to be imported already, as `from_json` does.
+    """
+    return [m for m, told in known.items() if told.get("sha256") != _of_text(m).get("sha256")]
+
+
+def _of_text(module: str) -> dict[str, str]:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None or not Path(file).is_file():
+        return {}
+    return {"sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()}
 
 
 def _own_modules(stored: Any) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cellformer.basics.parts.reference import FILE_ENDING, Reference
+from cellformer.basics.parts.reference import FILE_ENDING, Reference, module_name
 from cellformer.basics.suggestions import unknown_choice
 
 _allowed: dict[str, str] = {}  # the name of a module, and what the user called it
@@ -48,7 +48,7 @@ def resolve(module: str, attribute: str, what: str) -> Any:
     ``what`` is said of it in errors. Raises PartRefusedError unless the user named the module or
     a package that it is in, ImportError, and ValueError unless it is defined in that module.
     """
-    name = Path(module).stem if module.endswith(FILE_ENDING) else module
+    name = module_name(module)
     if not any(name == known or name.startswith(f"{known}.") for known in _allowed):
         raise PartRefusedError(
             f"{what} {module}:{attribute} is code of {module}, which is imported only if you name "

@@ -1,17 +1,68 @@
 """Draw a complex, a tensor diagram, the attention of a prediction, or what it is made of."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
-from cellformer.model.config import AttentionName
-from cellformer.training.config import DataConfig
+from cellformer.cli.parsing import OF_FEATURES, Parser, add_preparation
+from cellformer.training.config import PreparationConfig
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+OF_CELLS = ("complex", "attention", "contributions")
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that belongs to some of the pictures.
+
+    Args:
+        of: The pictures.
+        help: What it says.
+        default: What holds where it is not given.
+        settings: How it is read, as ``add_argument`` has it.
+    """
+
+    of: tuple[str, ...]
+    help: str
+    default: Any
+    settings: dict[str, Any]
+
+
+OPTIONS = {
+    "index": Option(OF_CELLS, "the row to draw", 0, {"type": int}),
+    "columns": Option(
+        ("complex",),
+        "one column of the encodings, or three to be read as red, green and blue",
+        None,
+        {"type": int, "nargs": "+"},
+    ),
+    "layer": Option(("attention",), "the layer, from 0", 0, {"type": int}),
+    "head": Option(("attention",), "the head, from 0; without it the mean", None, {"type": int}),
+    "arrow": Option(("attention",), "sending and receiving rank", "2->1", {"type": str}),
+    "form": Option(("attention",), "its form", "arcs", {"choices": ("arcs", "matrix")}),
+    "method": Option(
+        ("contributions",),
+        "leaving out one cell, or integrated gradients",
+        "occlusion",
+        {"choices": ("occlusion", "gradients")},
+    ),
+    "of-output": Option(
+        ("contributions",), "the target, or class, that is explained", 0, {"type": int}
+    ),
+    "lay-out": Option(
+        OF_CELLS, "do not use positions that the data bring", False,
+        {"action": "store_const", "const": True},
+    ),
+    "attention": Option(
+        ("diagram",), "whose diagram is drawn", "pairwise-sparse", {"type": str}
+    ),
+}  # fmt: skip
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -34,37 +85,14 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--run", type=Path, default=None, help="a run folder; its data settings hold"
     )
-    parser.add_argument("--index", type=int, default=0, help="the row to draw")
-    parser.add_argument(
-        "--columns", type=int, nargs="+", default=None,
-        help="one column of the encodings, or three to be read as red, green and blue",
-    )  # fmt: skip
-    parser.add_argument("--layer", type=int, default=0, help="of the attention, from 0")
-    parser.add_argument(
-        "--head", type=int, default=None, help="of the attention, from 0 (default: mean of all)"
-    )
-    parser.add_argument(
-        "--arrow", type=str, default="2->1", help="of the attention: sending and receiving rank"
-    )
-    parser.add_argument("--form", choices=("arcs", "matrix"), default="arcs", help="of attention")
-    parser.add_argument(
-        "--method",
-        choices=("occlusion", "gradients"),
-        default="occlusion",
-        help="of contributions: leaving out one cell, or integrated gradients",
-    )
-    parser.add_argument(
-        "--of-output", type=int, default=0, help="the target, or class, that is explained"
-    )
+    for name, option in OPTIONS.items():
+        told = f"of {' and '.join(option.of)}: {option.help}"
+        if option.default is not None:
+            told += f" (default: {option.default})"
+        parser.add_argument(f"--{name}", default=None, help=told, **option.settings)
     parser.add_argument("--theme", choices=("light", "dark"), default="light", help="of the page")
-    parser.add_argument(
-        "--lay-out", action="store_true", help="do not use positions that the data bring"
-    )
     parser.add_argument("--title", type=str, default="", help="above the picture")
-    parser.add_argument(
-        "--attention", type=AttentionName, default="pairwise-sparse", help="whose diagram is drawn"
-    )
-    parser.add_class_arguments(DataConfig, "data", skip={"source"})
+    add_preparation(parser, PreparationConfig(), skip=OF_FEATURES)
 
 
 def run(arguments: Namespace) -> int:
@@ -72,58 +100,83 @@ def run(arguments: Namespace) -> int:
     from cellformer.drawing.draw import picture_path, save_figure
 
     picture_path(arguments.output)
-    figure = _diagram(arguments) if arguments.what == "diagram" else _picture(arguments)
+    chosen = _chosen(arguments)
+    figure = (
+        _diagram(arguments, chosen) if arguments.what == "diagram" else _picture(arguments, chosen)
+    )
     save_figure(figure, arguments.output)
     print(f"The picture is {arguments.output}")
     return 0
 
 
-def _diagram(arguments: Namespace) -> "Figure":
+def _chosen(arguments: Namespace) -> dict[str, Any]:
+    """The options of this picture; raises ValueError for one that it has no use for."""
+    chosen = {}
+    for name, option in OPTIONS.items():
+        given = arguments[name.replace("-", "_")]
+        if given is not None and arguments.what not in option.of:
+            raise ValueError(
+                f"--{name} is of no use with --what {arguments.what}; it belongs to "
+                f"{' and '.join(option.of)}"
+            )
+        chosen[name] = option.default if given is None else given
+    described = arguments.data != PreparationConfig()
+    if described and (arguments.run is not None or arguments.what == "diagram"):
+        why = "with a diagram" if arguments.run is None else "beside --run, whose own hold"
+        raise ValueError(f"the options of --data are of no use {why}")
+    if arguments.what == "complex" and arguments.run is None and arguments.source is None:
+        raise ValueError("say what to draw: a data set, a mesh file or a SMILES string")
+    return chosen
+
+
+def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     from cellformer.drawing.diagram import draw_diagram
     from cellformer.drawing.theme import THEMES
-    from cellformer.model.plan import attention_plan
+    from cellformer.model.plans import attention_plan
     from cellformer.training.runs.recipe import Recipe
     from cellformer.training.runs.run_folder import RunFolder
 
+    if arguments.source is not None:
+        raise ValueError("a diagram is that of a model; it takes no source")
+    if arguments.run is not None and arguments.attention is not None:
+        raise ValueError("--attention is of no use beside --run, whose own holds")
     plan = (
-        attention_plan(arguments.attention)
+        attention_plan(chosen["attention"])
         if arguments.run is None
         else Recipe.read(RunFolder(arguments.run)).plan
     )
     return draw_diagram(plan, arguments.title, THEMES[arguments.theme])
 
 
-def _picture(arguments: Namespace) -> "Figure":
-    from dataclasses import replace
-
+def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     from cellformer.drawing.draw import draw_complex
     from cellformer.drawing.layout import layout
     from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
     from cellformer.drawing.theme import THEMES
-    from cellformer.encodings.encode import encode
-    from cellformer.training.build import build_encodings, settled
     from cellformer.training.config import RunConfig
-    from cellformer.training.one_complex import one_complex, smiles_of
+    from cellformer.training.materials.preparation import open_with
+    from cellformer.training.runs.preparation import preparation_in
     from cellformer.training.runs.run_folder import RunFolder
 
     if arguments.source is None:
         raise ValueError("say what to draw: a data set, a mesh file or a SMILES string")
-    data = arguments.data
-    if arguments.run is not None:
+    if arguments.run is None:
+        preparation, rows = open_with(arguments.data, arguments.source)
+    else:
         folder = RunFolder(arguments.run)
-        data = RunConfig.from_json(folder.require(folder.config)).data
-        data = replace(settled(data), target=())
-    data = replace(data, source=arguments.source)
-    cells = encode(one_complex(data, arguments.index), build_encodings(data))
-    smiles = smiles_of(data, arguments.index)
+        config = RunConfig.from_json(folder.require(folder.config))
+        preparation = preparation_in(folder, config)
+        rows = preparation.open(arguments.source)
+    cells = preparation.one(rows, chosen["index"])
+    smiles = None if rows.smiles_or_none is None else rows.smiles_or_none[chosen["index"]]
     symbols = None if smiles is None else atom_symbols(smiles)
     positions = None if smiles is None else molecule_positions(smiles)
-    if arguments.lay_out:
+    if chosen["lay-out"]:
         positions = layout(cells)
     labels = None if symbols is None else hetero_labels(symbols)
     theme = THEMES[arguments.theme]
     if arguments.what == "complex":
-        return draw_complex(cells, arguments.columns, positions=positions, labels=labels,
+        return draw_complex(cells, chosen["columns"], positions=positions, labels=labels,
                             title=arguments.title, theme=theme)  # fmt: skip
     if arguments.run is None:
         raise ValueError(f"--what {arguments.what} explains a prediction: name a run by --run")
@@ -136,15 +189,15 @@ def _picture(arguments: Namespace) -> "Figure":
         from cellformer.drawing.attention import draw_attention, draw_attention_matrix
         from cellformer.explaining.attention import attention_of, choose
 
-        chosen = choose(attention_of(trained.model, cells), arguments.layer, arguments.arrow)
-        if arguments.form == "matrix":
-            return draw_attention_matrix(cells, chosen, arguments.head, symbols, title,
-                                         theme=theme)  # fmt: skip
-        return draw_attention(cells, chosen, arguments.head, positions, labels, title, theme=theme)
+        found = choose(attention_of(trained.model, cells), chosen["layer"], chosen["arrow"])
+        head = chosen["head"]
+        if chosen["form"] == "matrix":
+            return draw_attention_matrix(cells, found, head, symbols, title, theme=theme)
+        return draw_attention(cells, found, head, positions, labels, title, theme=theme)
 
     from cellformer.drawing.contributions import draw_contributions
     from cellformer.explaining.explain import explain
 
-    found = explain(trained, cells, arguments.method, arguments.of_output)
-    told = title or f"prediction {found.prediction:.4g}, by {arguments.method}"
-    return draw_contributions(cells, found, positions, labels, told, theme=theme)
+    explained = explain(trained, cells, chosen["method"], chosen["of-output"])
+    told = title or f"prediction {explained.prediction:.4g}, by {chosen['method']}"
+    return draw_contributions(cells, explained, positions, labels, told, theme=theme)

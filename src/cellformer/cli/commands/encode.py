@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_output
-from cellformer.training.config import DataConfig
+from cellformer.cli.parsing import OF_FEATURES, Parser, add_output, add_preparation
+from cellformer.training.config import PreparationConfig
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -16,24 +16,20 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     add_output(parser, "the CSV file to write")
     parser.add_argument("--index", type=int, default=0, help="the row to encode")
-    parser.add_class_arguments(DataConfig, "data", skip={"source"})
+    add_preparation(parser, PreparationConfig(), skip=OF_FEATURES)
 
 
 def run(arguments: Namespace) -> int:
     """Writes one row per cell: rank, number, vertices, encoding columns."""
-    from dataclasses import replace
-
     import pandas as pd
 
     from cellformer.basics.files import replace_atomically
     from cellformer.complexes.matrices import containment
-    from cellformer.encodings.encode import encode
-    from cellformer.training.build import build_encodings
-    from cellformer.training.one_complex import one_complex
+    from cellformer.training.materials.preparation import open_with
 
-    config = replace(arguments.data, source=arguments.source)
-    encodings = build_encodings(config)
-    cells = encode(one_complex(config, arguments.index), encodings)
+    preparation, source = open_with(arguments.data, arguments.source)
+    encodings = preparation.encodings
+    cells = preparation.one(source, arguments.index)
     names = [
         f"{type(encoding).__name__}_{column}"
         for encoding in encodings

@@ -4,15 +4,17 @@ import time
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import Parser, add_preparation, data_in
 from cellformer.cli.preset import add_preset, preset_in
-from cellformer.experiments.presets import PRESETS, flatten
-from cellformer.model.config import AttentionName
+from cellformer.experiments.presets import PRESETS
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from cellformer.complexes.features import Features
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -36,9 +38,9 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument(
         "--attention",
-        type=AttentionName,
-        default="general-sparse",
-        help="the attention of the model that --estimate speaks of",
+        type=str,
+        default=None,
+        help="the attention of the model that --estimate speaks of (default: the preset's)",
     )
     parser.add_argument(
         "--batch_size",
@@ -46,15 +48,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         default=None,
         help="complexes per step of the training that --estimate speaks of (default: the preset's)",
     )
-    parser.add_class_arguments(DataConfig, "data", skip={"source"})
-    preset = flatten(PRESETS[preset_in(arguments)])
-    parser.set_defaults(
-        {
-            name: value
-            for name, value in preset.items()
-            if name == "attention" or (name.startswith("data.") and name != "data.source")
-        }
-    )
+    add_preparation(parser, PRESETS[preset_in(arguments)].data)
 
 
 def run(arguments: Namespace) -> int:
@@ -63,27 +57,40 @@ def run(arguments: Namespace) -> int:
 
 
 def _show(arguments: Namespace) -> int:
-    from dataclasses import replace
+    import numpy as np
 
-    from cellformer.training.one_complex import complexes_of, one_complex, smiles_of
+    from cellformer.training.materials.preparation import open_with
 
-    config = replace(arguments.data, source=arguments.source)
+    for name in ("attention", "batch_size"):
+        if arguments[name] is not None:
+            raise ValueError(f"--{name} is of use with --estimate only")
+    preset = PRESETS[arguments.preset].data
+    for name in ("encodings", "encoding_size"):
+        if getattr(arguments.data, name) != getattr(preset, name) and arguments.output is None:
+            raise ValueError(f"data.{name} is of use to the picture only; say where it goes by -o")
+    preparation, rows = open_with(arguments.data, arguments.source)
     began = time.perf_counter()
     counts: list[tuple[int, ...]] = []
+    columns: dict[int, str] = {}
+    described = 0
     failures: list[tuple[int, ValueError]] = []
-    for row, found in enumerate(islice(complexes_of(config), arguments.limit)):
+    for row, found in enumerate(islice(preparation.many(rows, encoded=False), arguments.limit)):
         if isinstance(found, ValueError):
             failures.append((row, found))
         else:
             counts.append(found.num_cells)
+            columns |= {rank: _columns(rows) for rank, rows in enumerate(found.features)}
+            described = 0 if found.descriptors is None else sum(found.descriptors.columns)
     seconds = time.perf_counter() - began
-    print(f"{len(counts)} complexes by {config.lifting} in {seconds:.2f} s")
+    print(f"{len(counts)} complexes by {arguments.data.lifting} in {seconds:.2f} s")
     for rank in range(max(map(len, counts), default=0)):
         of_rank = np.array([count[rank] if rank < len(count) else 0 for count in counts])
         print(
             f"rank {rank}: {of_rank.sum()} cells; per complex {of_rank.mean():.2f} on average, "
-            f"{of_rank.min()} to {of_rank.max()}"
+            f"{of_rank.min()} to {of_rank.max()}; {columns[rank]}"
         )
+    if described:
+        print(f"{described} descriptors of each complex")
     for row, error in failures[:10]:
         print(f"row {row} has no complex: {error}")
     if len(failures) > 10:
@@ -91,32 +98,33 @@ def _show(arguments: Namespace) -> int:
     if arguments.output is not None:
         from cellformer.drawing.draw import save_picture
         from cellformer.drawing.molecule import molecule_positions
-        from cellformer.encodings.encode import encode
-        from cellformer.training.build import build_encodings
 
-        cells = encode(one_complex(config, arguments.index), build_encodings(config))
-        smiles = smiles_of(config, arguments.index)
+        cells = preparation.one(rows, arguments.index)
+        smiles = rows.smiles_or_none
         save_picture(
             cells,
             arguments.output,
-            positions=None if smiles is None else molecule_positions(smiles),
+            positions=None if smiles is None else molecule_positions(smiles[arguments.index]),
         )
         print(f"row {arguments.index} is drawn in {arguments.output}")
     return 0 if counts else 1
 
 
+def _columns(features: "Features") -> str:
+    discrete, continuous = features.discrete.shape[1], features.continuous.shape[1]
+    return f"{discrete} discrete and {continuous} continuous features"
+
+
 def _estimate(arguments: Namespace) -> int:
     """Prints what the whole set will take."""
-    from dataclasses import replace
-
     from cellformer.training.estimating.estimate import estimate
     from cellformer.training.estimating.words import told
 
     preset = PRESETS[arguments.preset]
     size = arguments.batch_size
     config = RunConfig(
-        replace(arguments.data, source=arguments.source),
-        arguments.attention,
+        data_in(arguments, DataConfig(source=arguments.source)),
+        arguments.attention or preset.attention,
         preset.model,
         preset.optimizer,
         preset.training if size is None else TrainingConfig(batch_size=size),

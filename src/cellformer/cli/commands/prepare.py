@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_ray
+from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, data_config_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import DataConfig
@@ -23,6 +23,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         help="with --ray: how often a part that lost its worker or machine is made again",
     )
     add_preset(parser, "where the values below start from")
+    add_config_and_target(parser)
     parser.add_class_arguments(DataConfig, "data", skip={"source"})
     preset = flatten(PRESETS[preset_in(arguments)])
     parser.set_defaults(
@@ -36,37 +37,54 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prepares what ``train`` with the same values finds in the cache, and says what it is."""
-    from dataclasses import replace
-
     from cellformer.complexes.many.store import folder_of
+    from cellformer.data.dataset import digest_of
     from cellformer.training.loop.preemption import RESUME_ME
-    from cellformer.training.materials.materials import prepare_source
+    from cellformer.training.materials.materials import Materials, gathered
+    from cellformer.training.materials.preparation import preparation_of
     from cellformer.training.materials.rows import open_rows
 
-    config = replace(arguments.data, source=arguments.source)
     executor = None
     if arguments.ray is not None:
         from cellformer.experiments.ray.shards import RayShards
 
         executor = RayShards(arguments.ray, arguments.retries)
-    source = open_rows(config).source
+    config = data_config_in(arguments, arguments.source)
+    preparation = preparation_of(config, config.source)
+    rows = open_rows(config, preparation)
     began = time.monotonic()
+    materials: Materials | None = None
     try:
-        prepared = prepare_source(source, config, executor)
+        if rows.source.task_or_none is None:
+            prepared = preparation.stored(rows.source, workers=config.workers, executor=executor)
+            complexes, failures = prepared.complexes, prepared.failures
+        else:
+            materials = gathered(rows, config, preparation, executor)
+            complexes, failures = materials.complexes, materials.failures
     except KeyboardInterrupt:
         print("cellformer: interrupted; the same command goes on", file=sys.stderr)
         return RESUME_ME
     seconds = time.monotonic() - began
-    cells = ", ".join(str(int(rank.offsets[-1])) for rank in prepared.complexes.ranks)
+    cells = ", ".join(str(int(rank.offsets[-1])) for rank in complexes.ranks)
     print(
-        f"{len(prepared.rows)} complexes with {cells} cells of rank 0, 1, ... in {seconds:.1f} s, "
-        f"{len(source) / max(seconds, 1e-9):.0f} rows per second"
+        f"{len(complexes)} complexes with {cells} cells of rank 0, 1, ... in {seconds:.1f} s, "
+        f"{len(rows.source) / max(seconds, 1e-9):.0f} rows per second"
     )
-    for row, reason in prepared.failures[:10]:
+    if complexes.descriptors is not None:
+        print(f"{sum(complexes.descriptors.columns)} descriptors of each complex")
+    for row, reason in failures[:10]:
         print(f"row {row} has no complex: {reason}")
-    if len(prepared.failures) > 10:
-        print(f"... and {len(prepared.failures) - 10} more rows without a complex")
-    folder = folder_of(prepared.complexes)
+    if len(failures) > 10:
+        print(f"... and {len(failures) - 10} more rows without a complex")
+    if materials is not None:
+        task = materials.task
+        parts = ", ".join(f"{len(chosen)} {part}" for part, chosen in materials.split.items())
+        name = digest_of(materials.split.values())[:8]
+        print(
+            f"A training with the same values learns {', '.join(task.targets)} ({task.kind}, "
+            f"judged by {task.metric}) from the split {name}: {parts}"
+        )
+    folder = folder_of(complexes)
     if folder is not None:
         size = sum(file.stat().st_size for file in folder.iterdir())
         print(f"They are in {folder}, {size / 1e6:.1f} MB")

@@ -8,16 +8,16 @@ missing. Settings are the paper's for each data set, but for the fields that are
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
 from jsonargparse import Namespace
 
 from cellformer.cli.fields import add_fields, given_fields
 from cellformer.cli.parsing import Parser, add_ray, add_slots
-from cellformer.model.config import AttentionName
+from cellformer.cli.parts import named_in
+from cellformer.encodings.catalog import ENCODINGS
+from cellformer.model.catalogs import ATTENTIONS
 
 AXES = ("data.source", "data.encodings", "training.seed")
-ENCODINGS = ("zeros", "bspe", "rwbspe", "rwpe", "hodgelap", "slepians")
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -33,11 +33,11 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "the other GCB sets that of gcb-hard, and zinc-full that of zinc",
     )  # fmt: skip
     parser.add_argument(
-        "--attentions", nargs="+", type=AttentionName, default=list(get_args(AttentionName)),
+        "--attentions", nargs="+", type=named_in(ATTENTIONS), default=list(ATTENTIONS.names),
         metavar="ATTENTION", help="who attends to whom",
     )  # fmt: skip
     parser.add_argument(
-        "--encodings", nargs="+", type=str, default=list(ENCODINGS), metavar="ENCODING",
+        "--encodings", nargs="+", type=str, default=list(ENCODINGS.names), metavar="ENCODING",
         help="positional encodings, also joined by + as in rwbspe+rwpe",
     )  # fmt: skip
     parser.add_argument(
@@ -136,8 +136,9 @@ def seeds_in(text: str) -> tuple[int, ...]:
 
 def _end(arguments: Namespace) -> int:
     """Collects, and says where all is."""
-    from cellformer.experiments.grid.provenance import TABLES, collect
+    from cellformer.experiments.grid.provenance import collect
     from cellformer.experiments.grid.results import read_results
+    from cellformer.experiments.grid.runs_table import TABLES
 
     tables = arguments.output / TABLES
     print((tables / "full.md").read_text(encoding="utf-8"))

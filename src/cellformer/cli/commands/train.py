@@ -90,6 +90,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
     from cellformer.training.loop.world import PeerError, is_first
     from cellformer.training.runs.run_folder import RunFolder
+    from cellformer.training.runs.summary import EnsembleSummary, Summary
     from cellformer.training.several import (
         describe_several,
         perform_several,
@@ -98,6 +99,7 @@ def run(arguments: Namespace) -> int:
     )
     from cellformer.training.train import resume, train
 
+    summary: Summary | EnsembleSummary
     try:
         if source is None:
             folder = Path(arguments.resume)
@@ -122,8 +124,10 @@ def run(arguments: Namespace) -> int:
         return 1
     if not is_first():
         return 0
-    print(describe_several(summary) if "members" in summary else describe(summary))
-    if "members" not in summary:
+    if isinstance(summary, EnsembleSummary):
+        print(describe_several(summary))
+    else:
+        print(describe(summary))
         write_report(folder)
     print(f"Everything about this run is in {folder}")
     return 0

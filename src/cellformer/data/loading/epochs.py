@@ -7,6 +7,8 @@ import numpy as np
 from jaxtyping import Int64
 from torch.utils.data import Sampler
 
+from cellformer.basics.checks import at_least
+
 logger = logging.getLogger(__name__)
 
 POOL = 16  # batches whose complexes are sorted together
@@ -38,10 +40,9 @@ class EpochBatches(Sampler[list[int]]):
         batch_cells: int | None = None,
         bucket: bool = False,
     ):
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-        if batch_cells is not None and batch_cells < 1:
-            raise ValueError(f"batch_cells must be at least 1, got {batch_cells}")
+        at_least(1, batch_size=batch_size)
+        if batch_cells is not None:
+            at_least(1, batch_cells=batch_cells)
         if bucket and not shuffle:
             raise ValueError("bucket changes the order, so it goes with shuffle=True only")
         self.cells = cells

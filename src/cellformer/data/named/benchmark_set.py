@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from cellformer.basics.files import cache_root
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.data.dataset import PARTS, GraphSet, Metric, Task
 from cellformer.data.named.checksums import check_recorded
 from cellformer.data.named.download import FetchError, Patience, download
-from cellformer.molecules.scheme import MoleculeScheme
 
 logger = logging.getLogger(__name__)
 

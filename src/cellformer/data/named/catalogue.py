@@ -1,11 +1,12 @@
 """The benchmark sets that are known by name."""
 
-import difflib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from cellformer.basics.suggestions import did_you_mean
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.data.dataset import GraphSet, Metric
 from cellformer.data.flat import FlatGraphs
 from cellformer.data.named.benchmark_set import Form, NamedSet, RemoteFile
@@ -18,7 +19,6 @@ from cellformer.data.readers.tu_folder import read_tu
 from cellformer.data.readers.zinc_pickles import read_zinc
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import read_table
-from cellformer.molecules.scheme import MoleculeScheme
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 
@@ -341,9 +341,8 @@ NAMED_SETS: dict[str, NamedSet] = {
 def named_set(name: str) -> NamedSet:
     """The set of that name; raises ValueError with the nearest one."""
     if name not in NAMED_SETS:
-        near = difflib.get_close_matches(name.lower(), NAMED_SETS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"there is no set {name!r} to fetch{hint} Choose from {', '.join(NAMED_SETS)}"
+            f"there is no set {name!r} to fetch{did_you_mean(name, NAMED_SETS) or '.'} Choose from "
+            f"{', '.join(NAMED_SETS)}"
         )
     return NAMED_SETS[name]

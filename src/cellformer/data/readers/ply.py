@@ -24,7 +24,7 @@ _TYPES = {
     "float64": "f8",
 }
 _ORDERS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
-Column: TypeAlias = list[list[int]] | np.ndarray
+Polygons: TypeAlias = list[list[int]] | np.ndarray
 """The values of one property: an array, or where it is a list also a list per row."""
 
 _FACE_LISTS = ("vertex_indices", "vertex_index")  # both names are in use
@@ -44,7 +44,7 @@ class _Element:
     properties: list[_Property] = field(default_factory=list)
 
 
-def read_ply(content: bytes) -> tuple[np.ndarray, Column]:
+def read_ply(content: bytes) -> tuple[np.ndarray, Polygons]:
     """Coordinates (vertex, 3) and, per face, its vertex numbers; an array if all faces are alike.
 
     Raises ValueError if the header or the length of the file is wrong.
@@ -52,7 +52,7 @@ def read_ply(content: bytes) -> tuple[np.ndarray, Column]:
     order, elements, body = _header(content)
     values = _Text(body) if order == "=" else _Binary(body)
     points: np.ndarray = np.zeros((0, 3))
-    faces: Column = []
+    faces: Polygons = []
     for element in elements:
         columns = values.read(element)
         if element.name == "vertex":
@@ -99,7 +99,7 @@ class _Binary:
         self.body = body
         self.at = 0
 
-    def read(self, element: _Element) -> dict[str, Column]:
+    def read(self, element: _Element) -> dict[str, Polygons]:
         """The columns of the next element, by name."""
         return self._alike(element) or self._one_by_one(element)
 
@@ -110,7 +110,7 @@ class _Binary:
         self.at += dtype.itemsize * count
         return taken
 
-    def _alike(self, element: _Element) -> dict[str, Column] | None:
+    def _alike(self, element: _Element) -> dict[str, Polygons] | None:
         """All rows at once, if every list is as long as in the first row."""
         start = self.at
         lengths = {}
@@ -132,7 +132,7 @@ class _Binary:
             return None
         return {p.name: table[p.name] if element.rows else [] for p in element.properties}
 
-    def _one_by_one(self, element: _Element) -> dict[str, Column]:
+    def _one_by_one(self, element: _Element) -> dict[str, Polygons]:
         columns: dict[str, list[Any]] = {p.name: [] for p in element.properties}
         for _ in range(element.rows):
             for p in element.properties:
@@ -150,7 +150,7 @@ class _Text:
     def __init__(self, body: bytes):
         self.lines = iter([line for line in body.decode("ascii").splitlines() if line.strip()])
 
-    def read(self, element: _Element) -> dict[str, Column]:
+    def read(self, element: _Element) -> dict[str, Polygons]:
         """The columns of the next element, by name."""
         columns: dict[str, list[Any]] = {p.name: [] for p in element.properties}
         for row in range(element.rows):
@@ -170,7 +170,7 @@ class _Text:
         return _columns(element, columns)
 
 
-def _columns(element: _Element, values: dict[str, list[Any]]) -> dict[str, Column]:
+def _columns(element: _Element, values: dict[str, list[Any]]) -> dict[str, Polygons]:
     return {
         p.name: np.array(values[p.name], np.float64) if p.count is None else values[p.name]
         for p in element.properties

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from cellformer.basics.files import cache_root, replace_atomically
 from cellformer.basics.progress import progress
+from cellformer.chemistry.canonical import canonical_smiles
 from cellformer.data.dataset import PARTS, digest_of
-from cellformer.molecules.canonical import canonical_smiles
 
 SHOWN_FROM = 2000  # rows for which the time is worth a bar
 

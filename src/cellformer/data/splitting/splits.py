@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Int64
 
+from cellformer.chemistry.limits import MAX_DRAWN_ATOMS
 from cellformer.data.dataset import PARTS
-from cellformer.molecules.limits import MAX_DRAWN_ATOMS
 
 Split = dict[str, Int64[np.ndarray, " _"]]
 
@@ -120,8 +120,8 @@ def scaffold_of(smiles: str) -> str | None:
     from rdkit import rdBase
     from rdkit.Chem.Scaffolds import MurckoScaffold
 
-    from cellformer.molecules.reasons import one_reason
-    from cellformer.molecules.smiles import parse_smiles
+    from cellformer.chemistry.reasons import one_reason
+    from cellformer.chemistry.smiles import parse_smiles
 
     try:
         molecule = parse_smiles(smiles)

@@ -7,6 +7,7 @@ import pandas as pd
 from jaxtyping import Float32
 from numpy.typing import NDArray
 
+from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.data.dataset import (
     PARTS,
     GraphSet,
@@ -25,7 +26,6 @@ from cellformer.data.targets import (
     parse_column,
     parse_numbers,
 )
-from cellformer.molecules.scheme import MoleculeScheme
 
 _PART_OF = {"train": "train", "training": "train", "val": "val", "valid": "val",
             "validation": "val", "test": "test"}  # fmt: skip

@@ -1,6 +1,5 @@
 """A table, with a column of SMILES and any others: a file, standard input, or a data frame."""
 
-import difflib
 import io
 import os
 import sys
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from cellformer.basics.files import replace_atomically
+from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.tables.delimited import Dialect, read_delimited
 
 SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "mol_smiles", "mol", "molecule",
@@ -75,12 +75,10 @@ class Table:
         if header.count(name) > 1:
             raise ValueError(f"{self.where} has two columns named {name!r}; rename one")
         if name not in header:
-            near = difflib.get_close_matches(name.lower(), [n.lower() for n in header], 1)
-            guess = next((n for n in header if near and n.lower() == near[0]), None)
-            hint = f"did you mean {guess!r}? " if guess else ""
+            hint = did_you_mean(name, header)
             raise ValueError(
-                f"{self.where} has no column {name!r}; {hint}its columns are "
-                f"{', '.join(map(repr, header))}"
+                f"{self.where} has no column {name!r}{f'{hint} Its' if hint else '; its'} columns "
+                f"are {', '.join(map(repr, header))}"
             )
         column: pd.Series[str] = self.frame.iloc[:, header.index(name)]
         return column

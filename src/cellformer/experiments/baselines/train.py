@@ -4,7 +4,6 @@ import dataclasses
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,9 +12,10 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.experiments.baselines.config import BaselineConfig
 from cellformer.experiments.baselines.inputs import GraphData
 from cellformer.experiments.baselines.module import BaselineModule
+from cellformer.experiments.baselines.networks import network_of
 from cellformer.model.config import DataShape
 from cellformer.model.feature_scaling import standardize_features
-from cellformer.training.answers.summary import Answer, outputs_of_weights, summary_of
+from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
 from cellformer.training.answers.trained_run import outputs_of
 from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.preemption import StopRequests
@@ -23,14 +23,16 @@ from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.processes.session import session
 from cellformer.training.runs.recipe import scaling_of
 from cellformer.training.runs.run_folder import RunFolder, load_weights, write_json
+from cellformer.training.runs.summary import Summary
 
 
-def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
-    """Trains into a folder and returns the summary; goes on, or reads it, where one is begun.
+def train_baseline(config: BaselineConfig, path: Path) -> Summary:
+    """Trains into a folder and returns the result; goes on, or reads it, where one is begun.
 
     The data, the split, the optimizer with its schedule, the choice of the best epoch and the
-    scores are those of `train`. Such a folder keeps configuration, curve, weights and summary,
-    but does not predict. Raises ValueError if the folder holds anything else, and as `train` does.
+    scores are those of `train`. Such a folder keeps configuration, curve, weights, summary and
+    predictions, but does not predict. Raises ValueError if the folder holds anything else, and as
+    `train` does.
     """
     folder = RunFolder(path)
     values = {"baseline": type(config.model).__name__, **dataclasses.asdict(config)}
@@ -38,7 +40,7 @@ def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
         if json.loads(folder.config.read_text(encoding="utf-8")) != json.loads(json.dumps(values)):
             raise ValueError(f"{path} holds another run; choose another folder")
         if folder.summary.exists():
-            return folder.read_summary()
+            return Summary.read(folder.path)
     folder.path.mkdir(parents=True, exist_ok=True)
     write_json(folder.config, values)
     with session(config.training, path) as (world, requests):
@@ -47,10 +49,10 @@ def train_baseline(config: BaselineConfig, path: Path) -> dict[str, Any]:
         return _run(config, folder, requests)
 
 
-def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> dict[str, Any]:
+def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> Summary:
     materials = gather(dataclasses.replace(config.data, molecule_descriptors="none"))
     torch.manual_seed(config.training.seed)
-    model = config.model(_describe(materials))
+    model = network_of(config.model, _describe(materials))
     standardize_features(model, materials.complexes, materials.split["train"])
     module = BaselineModule(
         model,
@@ -67,16 +69,10 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> d
         load_weights(folder.weights(which), module.model)
         return partial(outputs_of, module, config.training)
 
-    summary = summary_of(
-        folder,
-        materials,
-        checkpoints,
-        outputs_of_weights(folder, materials, opened),
-        sum(p.numel() for p in module.parameters()),
-        config.training.seed,
-    )
-    write_json(folder.summary, summary)
-    return folder.read_summary()
+    outputs = outputs_of_weights(folder, materials, opened)
+    parameters = sum(p.numel() for p in module.parameters())
+    summary = summary_of(folder, materials, checkpoints, outputs, parameters, config.training.seed)
+    return finish(folder, materials, outputs, summary)
 
 
 def _describe(materials: Materials) -> GraphData:

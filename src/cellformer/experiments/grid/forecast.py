@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import torch
 
 from cellformer.complexes.batches.batch import CellBatch, collate
@@ -19,15 +18,16 @@ from cellformer.experiments.grid.results import FAILURE, read_failure
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.runner import reason
 from cellformer.model.config import DataShape, ModelConfig
-from cellformer.model.plan import attention_plan
+from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.build import build_encodings, build_lifting
-from cellformer.training.config import DataConfig, RunConfig
+from cellformer.training.config import FRACTIONS, DataConfig, RunConfig
 from cellformer.training.estimating.estimate import PROBE_NUMBERS
 from cellformer.training.estimating.step_memory import step_memory
 from cellformer.training.estimating.words import size_text, time_text
 from cellformer.training.loop.schedule import epochs_of
+from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import open_rows
+from cellformer.training.runs.curve import read_curve, seconds_of
 from cellformer.training.runs.run_folder import RunFolder
 
 TIMED_STEPS = 2
@@ -65,8 +65,9 @@ class Cost:
 
 def sample_of(data: DataConfig, width: int, most: int) -> Sample:
     """Lifts rows drawn at random, until their cells fill a batch; the same rows every time."""
-    rows = open_rows(data)
-    source, lifting = rows.source, build_lifting(data)
+    preparation = preparation_of(data, data.source)
+    rows = open_rows(data, preparation)
+    source, lifting = rows.source, preparation.whole_lifting
     found: list[CellComplex] = []
     order = np.random.default_rng(0).permutation(len(source))
     began, looked, refused = 0.0, 0, ""
@@ -85,11 +86,11 @@ def sample_of(data: DataConfig, width: int, most: int) -> Sample:
     if not found:
         raise ValueError(f"{data.source} has no row with a complex: {refused}")
     lift = (time.perf_counter() - began) / max(looked - 1, 1) * len(source)
-    parts = rows.split
+    parts, shares = rows.split, data.fractions or FRACTIONS
     train, validation = (
         (float(len(parts["train"])), float(len(parts["val"])))
         if parts is not None
-        else (len(source) * data.fractions[0], len(source) * data.fractions[1])
+        else (len(source) * shares[0], len(source) * shares[1])
     )
     outputs = source.task.outputs
     return Sample(tuple(found), len(source), train, validation, outputs, lift)
@@ -97,7 +98,7 @@ def sample_of(data: DataConfig, width: int, most: int) -> Sample:
 
 def encode_seconds(sample: Sample, data: DataConfig) -> float:
     """To encode all rows in one process, about."""
-    encodings = build_encodings(data)
+    encodings = preparation_of(data, data.source).encodings
     encode(sample.complexes[0], encodings)  # compiles what is compiled
     began, looked = time.perf_counter(), 0
     for cells in sample.complexes:
@@ -110,7 +111,8 @@ def encode_seconds(sample: Sample, data: DataConfig) -> float:
 
 def cost_of(config: RunConfig, sample: Sample) -> Cost:
     """Trains a model of this size a few steps, on a batch of the sample."""
-    columns = sum(encoding.size for encoding in build_encodings(config.data))
+    encodings = preparation_of(config.data, config.data.source).encodings
+    columns = sum(encoding.size for encoding in encodings)
     batch = collate([encode(cells, (Zeros(columns),)) for cells in sample.complexes])
     plan = attention_plan(config.attention, max_rank=len(batch.num_cells) - 1)
     with torch.random.fork_rng(devices=[]):
@@ -204,8 +206,8 @@ def _remaining(job: Job, cost: Cost, sample: Sample) -> tuple[float, str]:
     longest = epochs_of(chosen, math.ceil(sample.train / chosen.batch_size))
     epochs, spent, words = longest, 0.0, "to train"
     if curve.exists():
-        rows = pd.read_csv(curve)
-        epochs, spent = longest - len(rows), float(rows["seconds"].sum())
+        rows = read_curve(curve)
+        epochs, spent = longest - len(rows), seconds_of(rows)
         words = f"to go on after epoch {len(rows)} of {longest}"
     if (Path(job.folder) / FAILURE).exists():
         words += f" (it failed before: {read_failure(job.folder)})"

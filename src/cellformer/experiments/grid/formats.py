@@ -2,11 +2,14 @@
 
 import math
 
+import pandas as pd
+
 from cellformer.experiments.grid.scores import DECIMALS
 from cellformer.experiments.grid.tables import Entry, Number, ScoreTable
 
 SUPERSCRIPTS = {1: "¹", 2: "²", 3: "³"}
 COLORS = {1: "ForestGreen", 2: "blue", 3: "orange"}  # those of the paper, each with its number
+PACKAGES = r"% \usepackage{booktabs}, \usepackage[dvipsnames]{xcolor}, \usepackage{graphicx}"
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
     "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -26,23 +29,17 @@ def markdown(table: ScoreTable) -> str:
 
 def latex(table: ScoreTable) -> str:
     """A ``table`` environment, which needs the packages that its first line names."""
-    lines = [
-        r"% \usepackage{booktabs}, \usepackage[dvipsnames]{xcolor}, \usepackage{graphicx}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escaped(table.title)}. {escaped(' '.join(table.notes))}}}",
-        rf"\label{{tab:cellformer_{table.name}}}",
-        r"\resizebox{\textwidth}{!}{%",
-        rf"\begin{{tabular}}{{{'l' * len(table.columns)}}}",
-        r"\toprule",
-        " & ".join(map(escaped, table.columns)) + r" \\",
-        r"\midrule",
-        *(" & ".join(map(_typeset, row)) + r" \\" for row in table.rows),
-        r"\bottomrule",
-        r"\end{tabular}}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    columns = list(map(escaped, table.columns))
+    frame = pd.DataFrame([list(map(_typeset, row)) for row in table.rows], columns=columns)
+    text = frame.style.hide(axis="index").to_latex(
+        hrules=True,
+        position_float="centering",
+        caption=f"{escaped(table.title)}. {escaped(' '.join(table.notes))}",
+        label=f"tab:cellformer_{table.name}",
+        column_format="l" * len(columns),
+    )
+    fitted = text.replace(r"\begin{tabular}", "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}")
+    return "\n".join([PACKAGES, fitted.replace(r"\end{tabular}", r"\end{tabular}}")])
 
 
 def escaped(text: str) -> str:

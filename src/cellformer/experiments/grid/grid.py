@@ -2,21 +2,22 @@
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
+from cellformer.encodings import catalog
 from cellformer.experiments.grid.paper_results import PAPER_SETS
 from cellformer.experiments.presets import PRESETS, flatten, override
 from cellformer.experiments.running.jobs import Job
-from cellformer.model.config import AttentionName
+from cellformer.model.catalogs import ATTENTIONS
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.run_folder import RunFolder
 
-ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
-ENCODINGS = ("zeros", "bspe", "rwbspe", "rwpe", "hodgelap", "slepians")
+ENCODINGS = catalog.ENCODINGS.names
 AXES = ("data.source", "attention", "data.encodings", "training.seed")
 """The fields that differ from one training of a grid to another."""
 _PRESET_OF = {
@@ -32,7 +33,7 @@ class Experiment:
 
     source: str
     """The data set, by name or path."""
-    attention: AttentionName
+    attention: str
     encoding: str
     seed: int
 
@@ -50,8 +51,13 @@ class Experiment:
     @property
     def name(self) -> str:
         """As in gcb-hard/general-sparse/bspe/seed-0, which is its folder too."""
-        encoding = self.encoding.replace(":", "").replace(" ", "")
-        return f"{self.dataset}/{self.attention}/{encoding}/seed-{self.seed}"
+        attention, encoding = (_as_folder(text) for text in (self.attention, self.encoding))
+        return f"{self.dataset}/{attention}/{encoding}/seed-{self.seed}"
+
+
+def _as_folder(text: str) -> str:
+    """The text of some parts as the name of a folder."""
+    return re.sub(r"[:\s]", "", text).replace("/", "-")
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Grid:
     """
 
     datasets: tuple[str, ...] = PAPER_SETS
-    attentions: tuple[AttentionName, ...] = ATTENTIONS
+    attentions: tuple[str, ...] = field(default_factory=lambda: ATTENTIONS.names)
     encodings: tuple[str, ...] = ENCODINGS
     seeds: tuple[int, ...] = (0,)
 

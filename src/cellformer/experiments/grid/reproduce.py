@@ -12,6 +12,7 @@ from cellformer.experiments.grid.write_tables import write_tables
 from cellformer.experiments.running.interruption import terminable
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.runner import Outcome, Runner
+from cellformer.training.answers.summary import shown
 from cellformer.training.estimating.words import time_text
 
 logger = logging.getLogger(__name__)
@@ -71,11 +72,9 @@ def told(outcome: Outcome) -> str:
     """An outcome in a few words."""
     if outcome.summary is None:
         return f"failed after {time_text(outcome.seconds)}: {outcome.error}"
-    metric, scores = outcome.summary["metric"], outcome.summary["scores"]
-    parts = scores.get("best", scores["last"])
+    metric = outcome.summary.metric
     words = (
-        f"{part} {metric} {'undefined' if v is None else f'{v:.4f}'}"
-        for part, values in parts.items()
-        for v in (values[metric],)
+        f"{part} {metric} {shown(values[metric])}"
+        for part, values in outcome.summary.reported.items()
     )
     return f"{', '.join(words)}, in {time_text(outcome.seconds)}"

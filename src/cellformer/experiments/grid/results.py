@@ -2,55 +2,27 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cellformer.experiments.grid.grid import Experiment
+from cellformer.experiments.grid.run_result import Finished, RunResult
+from cellformer.experiments.grid.runs_table import RUNS, TABLES, parsed, read_runs
 from cellformer.training.config import RunConfig
+from cellformer.training.runs.curve import read_curve, seconds_of
 from cellformer.training.runs.run_folder import RunFolder, write_json
+from cellformer.training.runs.summary import Summary, undefined_as_none
 
 FAILURE = "failure.json"
 """In the folder of a run that failed: the reason, and what was to be run."""
 
 
-@dataclass(frozen=True, eq=False)
-class RunResult:
-    """One run folder of a grid."""
-
-    name: str
-    """Its folder, relative to the results folder."""
-    config: RunConfig
-    summary: dict[str, Any] | None
-    """None where it has not finished."""
-    error: str | None
-    """Why it failed, where it did."""
-
-    @property
-    def experiment(self) -> Experiment:
-        """Its place in the grid, by its own configuration."""
-        return Experiment.of(self.config)
-
-    def score(self, part: str, which: str = "best") -> float:
-        """The score in the run's metric; NaN where there is none, or it is undefined."""
-        found = (self.summary or {}).get("scores", {}).get(which, {}).get(part)
-        value = None if found is None or self.summary is None else found[self.summary["metric"]]
-        return math.nan if value is None else float(value)
-
-    @property
-    def standard_error(self) -> float:
-        """Of the test score, because the test rows are few; NaN where it is not known."""
-        errors = (self.summary or {}).get("standard_errors", {}).get("best", {})
-        value = errors.get("test")
-        return math.nan if value is None else float(value)
-
-
 def read_results(folder: Path) -> tuple[RunResult, ...]:
     """All runs below a results folder, by their own files alone, in the order of their names.
 
-    Raises FileNotFoundError if there is no such folder, ValueError, naming the file, where one in
-    it is damaged.
+    Where there are no runs, but the tables of some, they are those of runs.csv. Raises
+    FileNotFoundError if there is no such folder, ValueError, naming the file, where one in it is
+    damaged.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is no results folder: it does not exist")
@@ -61,25 +33,27 @@ def read_results(folder: Path) -> tuple[RunResult, ...]:
         if failure.exists():
             told = json.loads(failure.read_text(encoding="utf-8"))
         if run.config.exists():
-            config = _parsed(run.config.read_text(encoding="utf-8"), str(run.config))
+            config = parsed(run.config.read_text(encoding="utf-8"), str(run.config))
         elif told:
             config = RunConfig.from_values(told["config"], str(failure))
         else:
             continue
-        summary = run.read_summary() if run.summary.exists() else None
-        error = None if summary is not None else told.get("error")
-        found.append(RunResult(path.relative_to(folder).as_posix(), config, summary, error))
-    return tuple(found)
+        name, error = path.relative_to(folder).as_posix(), told.get("error")
+        found.append(_result(name, run, config, error))
+    table = folder / TABLES / RUNS
+    return read_runs(table) if not found and table.exists() else tuple(found)
 
 
-@lru_cache(maxsize=10_000)
-def _parsed(text: str, where: str) -> RunConfig:
-    """A configuration; parsing takes long, and tables are made again after every training."""
-    try:
-        values = json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"{where}: cannot be read as a configuration ({error})") from error
-    return RunConfig.from_values(values, where)
+def _result(name: str, run: RunFolder, config: RunConfig, error: str | None) -> RunResult:
+    curve = read_curve(run.curve) if run.curve.exists() else []
+    seconds = seconds_of(curve) if curve else None
+    if not run.summary.exists():
+        return RunResult(name, config, None, error, seconds, ())
+    result = Finished.of(Summary.read(run.path))
+    scores = undefined_as_none(
+        {str(epoch): row.get(f"val_{result.metric}", math.nan) for epoch, row in enumerate(curve)}
+    )
+    return RunResult(name, config, result, None, seconds, tuple(scores.values()))
 
 
 def note_failure(folder: Path, config: RunConfig, error: str | None) -> None:

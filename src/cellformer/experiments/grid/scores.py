@@ -6,10 +6,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cellformer.experiments.grid.grid import ATTENTIONS, AXES, ENCODINGS, paper_preset
+from cellformer.experiments.grid.grid import AXES, ENCODINGS, paper_preset
 from cellformer.experiments.grid.paper_results import PAPER, PaperScore
-from cellformer.experiments.grid.results import RunResult
+from cellformer.experiments.grid.run_result import Finished, RunResult
 from cellformer.experiments.presets import flatten
+from cellformer.model.catalogs import ATTENTIONS
 from cellformer.training.answers.summary import describe_classes
 from cellformer.training.loop.metrics import higher_is_better
 
@@ -35,7 +36,7 @@ class Score:
     @property
     def finished(self) -> tuple[RunResult, ...]:
         """Those with a result."""
-        return tuple(run for run in self.runs if run.summary is not None)
+        return tuple(run for run in self.runs if run.result is not None)
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -45,17 +46,17 @@ class Score:
     @property
     def test(self) -> float:
         """The mean test score at the best validation epoch; NaN where one is undefined."""
-        return _mean([run.score("test") for run in self.finished])
+        return _mean([run.test for run in self.finished])
 
     @property
     def validation(self) -> float:
         """The mean of the best validation scores."""
-        return _mean([run.score("val") for run in self.finished])
+        return _mean([run.validation for run in self.finished])
 
     @property
     def deviation(self) -> float:
         """The sample standard deviation of the test score over the seeds; NaN of a single one."""
-        values = [run.score("test") for run in self.finished]
+        values = [run.test for run in self.finished]
         return statistics.stdev(values) if len(values) > 1 else math.nan
 
     @property
@@ -87,25 +88,30 @@ class DatasetScores:
         return tuple(run for score in self.scores for run in score.finished)
 
     @property
+    def results(self) -> tuple[Finished, ...]:
+        """Those results."""
+        return tuple(run.result for run in self.finished if run.result is not None)
+
+    @property
     def title(self) -> str:
         """The data set's name; graphs that are not the published ones say so in it."""
-        names = sorted({run.summary["data"]["name"] for run in self.finished if run.summary})
+        names = sorted({result.data_name for result in self.results})
         return " or ".join(names) or self.scores[0].dataset
 
     @property
     def metric(self) -> str:
         """Of the first run; empty where nothing is finished."""
-        return next((run.summary["metric"] for run in self.finished if run.summary), "")
+        return next((result.metric for result in self.results), "")
 
     @property
     def higher(self) -> bool:
         """Whether a larger score is a better one."""
-        return higher_is_better(self.metric)
+        return not self.metric or higher_is_better(self.metric)
 
     @property
     def test_rows(self) -> int:
         """Complexes in the test part."""
-        return next((run.summary["complexes"]["test"] for run in self.finished if run.summary), 0)
+        return next((result.test_complexes for result in self.results), 0)
 
     @property
     def standard_error(self) -> float:
@@ -142,12 +148,14 @@ def scores_of(results: Iterable[RunResult]) -> tuple[DatasetScores, ...]:
     )
 
 
-def grid_order(key: tuple[str, str]) -> tuple[int, int, str]:
-    """Sorts attentions and encodings as the grid lists them, concatenated encodings last."""
+def grid_order(key: tuple[str, str]) -> tuple[int, str, int, str]:
+    """Sorts attentions and encodings as they are listed, others and concatenated ones last."""
     attention, encoding = key
-    known = encoding in ENCODINGS
-    place = ENCODINGS.index(encoding) if known else len(ENCODINGS)
-    return [str(each) for each in ATTENTIONS].index(attention), place, encoding
+    return _place(attention, ATTENTIONS.names), attention, _place(encoding, ENCODINGS), encoding
+
+
+def _place(name: str, listed: tuple[str, ...]) -> int:
+    return listed.index(name) if name in listed else len(listed)
 
 
 def places(values: Mapping[Key, float], higher: bool) -> dict[Key, int]:
@@ -175,12 +183,11 @@ def notes(scored: DatasetScores) -> list[str]:
     if not scored.in_paper:
         told.append(f"{name}: the paper has no values for this data set.")
     told += _of_chance(scored)
-    for run in scored.finished[:1]:
-        told += [f"{name}: {line}." for line in describe_classes(run.summary or {})]
+    told += [f"{name}: {line}." for line in describe_classes(scored.results[0].classes)]
     told += _of_settings(scored)
-    hashes = {run.summary["data"]["fingerprint"] for run in scored.finished if run.summary}
-    if len(hashes) > 1:
-        told.append(f"{name}: WARNING: its runs were made on {len(hashes)} different states of it.")
+    states = len({result.data_digest for result in scored.results})
+    if states > 1:
+        told.append(f"{name}: WARNING: its runs were made on {states} different states of it.")
     return told
 
 

@@ -11,8 +11,8 @@ from cellformer.drawing.draw import save_figure
 from cellformer.drawing.scores.grid import ScorePanel, draw_score_grid
 from cellformer.drawing.scores.ranks import RankPanel, RankRow, draw_score_ranks
 from cellformer.experiments.grid.formats import latex, markdown
-from cellformer.experiments.grid.provenance import TABLES, write_csv, write_runs
 from cellformer.experiments.grid.results import read_results
+from cellformer.experiments.grid.runs_table import RUNS, TABLES, write_csv, write_runs
 from cellformer.experiments.grid.scores import DatasetScores, Score, scores_of
 from cellformer.experiments.grid.tables import (
     COMBINED_ATTENTIONS,
@@ -57,7 +57,7 @@ def write_tables(folder: str | os.PathLike[str], pictures: bool = True) -> Score
     write_csv(target / "full.csv", [_score_row(*pair) for pair in scores], SCORE_FIELDS)
     write_csv(target / "combinations.csv", [_score_row(*pair) for pair in combined], SCORE_FIELDS)
     write_csv(target / "summary.csv", _model_rows(sets), MODEL_FIELDS)
-    write_runs(target / "runs.csv", folder, results)
+    write_runs(target / RUNS, results)
     shown = [scored for scored in sets if scored.finished]
     if pictures and shown:
         panels = [_panel(scored, None, None) for scored in shown]

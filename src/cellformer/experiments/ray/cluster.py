@@ -15,13 +15,18 @@ from uuid import uuid4
 
 import cellformer
 from cellformer.basics.files import replace_atomically
+from cellformer.basics.parts.reference import FILE_ENDING
+from cellformer.basics.parts.trust import allow_parts, allowed_parts
 from cellformer.experiments.running.interruption import terminable
-from cellformer.experiments.running.lock import claimed
+from cellformer.experiments.running.lock import locked
 
 logger = logging.getLogger(__name__)
 
 LOCAL = "local"
 """The address that means: this machine, by a cluster that ends with this process."""
+
+PARTS = "CELLFORMER_PARTS"
+"""In the environment of a worker: the modules of parts that its driver has named."""
 
 OBJECT_STORE_BYTES = 100_000_000  # what travels is small: results lie in files
 STARTS = 3
@@ -114,11 +119,13 @@ def worker_environment(cpus: float, gpus: float) -> dict[str, str]:
     for name in ("CELLFORMER_DATA", "CELLFORMER_CACHE"):
         if name in os.environ:
             told[name] = str(Path(os.environ[name]).absolute())
+    told[PARTS] = os.pathsep.join(allowed_parts())
     source = Path(cellformer.__file__).parents[1]
-    if source != Path(sysconfig.get_paths()["purelib"]):  # else on the path of all workers
-        told["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [str(source), os.environ.get("PYTHONPATH")])
-        )
+    own = source != Path(sysconfig.get_paths()["purelib"])  # else on the path of all workers
+    files = [str(Path(file).parent) for file in allowed_parts() if file.endswith(FILE_ENDING)]
+    folders = [*([str(source)] if own else []), *files, os.environ.get("PYTHONPATH", "")]
+    if any(folders):
+        told["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, folders)))
     return told
 
 
@@ -161,12 +168,13 @@ def at_work(place: Path, name: str, folder: Path, directory: str) -> Iterator[No
     """Called by a worker that trains into a folder, which it has to itself meanwhile.
 
     It tells the driver, by a file in the `meeting_place`, where it is. ``directory`` is what the
-    relative paths of the data are relative to.
+    relative paths of the data are relative to. Parts that the driver allows are allowed here too.
     """
     check_shared(place)
+    allow_parts(*filter(None, os.environ.get(PARTS, "").split(os.pathsep)))
     with suppress(OSError):
         os.chdir(directory)
-    with claimed(folder, wait=True):  # a worker that was given up for lost may still be at it
+    with locked(folder, wait=True):  # a worker that was given up for lost may still be at it
         with replace_atomically(place / name) as unfinished:
             here = f"{socket.gethostname()} (process {os.getpid()})"
             unfinished.write_text(here, encoding="utf-8")

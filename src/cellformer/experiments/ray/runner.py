@@ -15,7 +15,7 @@ from cellformer.experiments.ray.cluster import (
     whereabouts,
 )
 from cellformer.experiments.running.jobs import Job
-from cellformer.experiments.running.progress_display import Board, board
+from cellformer.experiments.running.progress_display import ProgressDisplay, progress_display
 from cellformer.experiments.running.runner import Outcome, Report, reason
 from cellformer.training.loop.preemption import TrainingInterrupted
 
@@ -53,11 +53,13 @@ class RayRunner:
         with (
             connected(self.address, self.cpus, self.gpus),
             meeting_place(root) as place,
-            board("Trainings", len(jobs)) as shown,
+            progress_display("Trainings", len(jobs)) as shown,
         ):
             self._run(jobs, report, place, shown)
 
-    def _run(self, jobs: Sequence[Job], report: Report, place: Path, shown: Board) -> None:
+    def _run(
+        self, jobs: Sequence[Job], report: Report, place: Path, shown: ProgressDisplay
+    ) -> None:
         import ray
 
         work = ray.remote(_perform).options(

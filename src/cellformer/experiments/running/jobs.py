@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lightning.pytorch import Callback
 
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.summary import Summary
 from cellformer.training.train import resume, train
 
 
@@ -24,7 +24,7 @@ class Job:
         """Whether the result is there already."""
         return RunFolder(self.folder).summary.exists()
 
-    def perform(self, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
+    def perform(self, callbacks: Sequence[Callback] = ()) -> Summary:
         """Trains, goes on from where training stopped, or reads the result, and returns it.
 
         Raises ValueError if the folder holds a run of another configuration, and what `train`

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @contextmanager
-def claimed(folder: Path, wait: bool) -> Iterator[bool]:
+def locked(folder: Path, wait: bool) -> Iterator[bool]:
     """Has a run folder to itself, for as long as this lasts and the process lives.
 
     Where another process has it, waits for that one, or else says False. Of processes that share

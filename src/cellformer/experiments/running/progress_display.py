@@ -40,8 +40,8 @@ def standing(folder: Path) -> Standing:
     return Standing(len(rows), scores[0] if scores else "")
 
 
-class Board:
-    """What is shown; `board` opens one."""
+class ProgressDisplay:
+    """What is shown; `progress_display` opens one."""
 
     def __init__(self, title: str, total: int, bars: Progress | None):
         self.title = title
@@ -91,13 +91,13 @@ class Board:
 
 
 @contextmanager
-def board(title: str, total: int) -> Iterator[Board]:
+def progress_display(title: str, total: int) -> Iterator[ProgressDisplay]:
     """A display of ``total`` trainings on standard error."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
-        yield Board(title, total, None)
+        yield ProgressDisplay(title, total, None)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
                Elapsed(), TextColumn("{task.fields[told]}"))  # fmt: skip
     with Progress(*columns, console=console) as bars:
-        yield Board(title, total, bars)
+        yield ProgressDisplay(title, total, bars)

@@ -4,11 +4,12 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from cellformer.experiments.running.jobs import Job
-from cellformer.experiments.running.lock import claimed
+from cellformer.experiments.running.lock import locked
 from cellformer.training.loop.preemption import TrainingInterrupted
+from cellformer.training.runs.summary import Summary
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +18,7 @@ logger = logging.getLogger(__name__)
 class Outcome:
     """How a job ended: with a result, or with an error in its place."""
 
-    summary: dict[str, Any] | None
+    summary: Summary | None
     """The result, as in ``summary.json``; None where there is an error."""
     error: str | None
     """The reason why there is no result; None where there is one."""
@@ -52,7 +53,7 @@ class Sequential:
     the same jobs, on one machine or on many that share the files, and do each of them once.
     """
 
-    perform: Callable[[Job], dict[str, Any]] = Job.perform
+    perform: Callable[[Job], Summary] = Job.perform
     """What a job is; for tests."""
 
     def __call__(self, jobs: Sequence[Job], report: Report) -> None:
@@ -65,7 +66,7 @@ class Sequential:
 
     def _run(self, job: Job, report: Report, wait: bool) -> bool:
         """Whether it could be done."""
-        with claimed(job.folder, wait) as mine:
+        with locked(job.folder, wait) as mine:
             if mine:
                 report(job, self._outcome(job))
         return mine

@@ -18,7 +18,7 @@ from ray.tune.search import Searcher
 
 from cellformer.experiments.ray.cluster import at_work, whereabouts
 from cellformer.experiments.running.jobs import Job
-from cellformer.experiments.running.progress_display import Board
+from cellformer.experiments.running.progress_display import ProgressDisplay
 from cellformer.experiments.running.runner import reason
 from cellformer.experiments.search.folder import SearchFolder, Trial, best_of, described
 from cellformer.experiments.search.space import Choice, Range, SearchSpace
@@ -101,7 +101,7 @@ class OptunaTrials(Searcher):
         higher: bool,
         deadline: float,
         place: Path,
-        shown: Board,
+        shown: ProgressDisplay,
     ):
         super().__init__(metric=SCORE, mode="max" if higher else "min")
         self.folder, self.base, self.space, self.total = folder, base, space, trials

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from cellformer.training.config import RunConfig, check_keys
+from cellformer.basics.keys import check_keys
+from cellformer.training.config import RunConfig
 
 RANGES = {
     "uniform": (False, False),

@@ -7,13 +7,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from cellformer.basics.checks import at_least, positive
 from cellformer.experiments.ray.cluster import (
     LOCAL,
     connected,
     meeting_place,
     require_ray,
 )
-from cellformer.experiments.running.progress_display import board
+from cellformer.experiments.running.progress_display import progress_display
 from cellformer.experiments.search.folder import SearchFolder, Trial, best_of, described
 from cellformer.experiments.search.space import SearchSpace
 from cellformer.training.config import RunConfig
@@ -56,12 +57,12 @@ class Tuner:
     """Seed of the sampler."""
 
     def __post_init__(self) -> None:
-        if self.trials < 1 or self.grace < 1 or self.retries < 0:
-            raise ValueError("trials and grace must be at least 1, retries at least 0")
+        at_least(1, trials=self.trials, grace=self.grace)
+        at_least(0, retries=self.retries)
         if self.reduction <= 1:
             raise ValueError(f"reduction must be above 1, got {self.reduction}")
-        if self.minutes is not None and self.minutes <= 0:
-            raise ValueError(f"minutes must be positive, got {self.minutes}")
+        if self.minutes is not None:
+            positive(minutes=self.minutes)
 
     def __call__(self, base: RunConfig, space: SearchSpace, path: Path) -> "Found":
         """Searches for the values with the best validation score, and returns all trials.
@@ -96,7 +97,7 @@ class Tuner:
             optuna.logging.set_verbosity(optuna.logging.WARNING)
             logging.getLogger("ray.tune").setLevel(logging.ERROR)
             seconds = math.inf if self.minutes is None else 60 * self.minutes
-            with board("Trials", self.trials) as shown:
+            with progress_display("Trials", self.trials) as shown:
                 searcher = parts.OptunaTrials(
                     folder, base, space, self.trials, self.seed, metric, higher,
                     time.monotonic() + seconds, place, shown,

@@ -162,8 +162,8 @@ attempt("Opening", async () => {
   of("missing").textContent = about.missing ? `There are none: ${about.missing}` : "";
   of("example").append(...about.examples.map(([row, name]) => new Option(`${row}: ${name}`, row)));
   const numbers = (count) => [...Array(count).keys()].map((number) => [number, number]);
-  const names = ["bspe", "rwbspe", "rwpe", "hodgelap", "slepians", "zeros"];
-  choices(view.elements.encoding, [["", `${about.encodings} (the run's)`], ...names.map((name) => [name, name])]);
+  const own = ["", `${about.encodings} (the run's)`];
+  choices(view.elements.encoding, [own, ...about.listed.map((name) => [name, name])]);
   choices(view.elements.layer, numbers(about.layers));
   choices(view.elements.head, [["", "mean of all"], ...numbers(about.heads)]);
   choices(view.elements.output, about.outputs.map((name, number) => [number, name]));

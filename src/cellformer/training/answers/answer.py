@@ -1,6 +1,5 @@
 """A trained model's answers for the rows of any source."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +8,12 @@ import pandas as pd
 from jaxtyping import Float32
 
 from cellformer.data.dataset import GraphSet
+from cellformer.data.preparation import Source
 from cellformer.data.preparing.prepare import NoComplexError, Prepared
-from cellformer.data.tables.table import ArrowFrame, Table, is_table
+from cellformer.data.tables.table import Table
 from cellformer.training.answers.cell_predictions import cell_rows, spread_outputs
 from cellformer.training.answers.conformal import Residuals
 from cellformer.training.answers.ensemble import Ensemble, pooled
-
-Source = str | os.PathLike[str] | pd.DataFrame | ArrowFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +35,9 @@ def open_input(
 ) -> tuple[GraphSet, Table | None]:
     """The rows of a source, and its table where it is one."""
     run = ensemble.runs[0]
-    if not isinstance(source, str | os.PathLike):
-        table = Table.of_frame(source)
-    elif is_table(source):
-        table = run.read_table(source)
-    else:
-        return run.open_rows(source, labeled, smiles_column), None
-    return run.open_rows(table, labeled, smiles_column), table
+    table = run.preparation.table_of(source)
+    opened = source if table is None else table
+    return run.preparation.open_new(opened, run.recipe.task, labeled, smiles_column), table
 
 
 def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:

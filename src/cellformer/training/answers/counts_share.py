@@ -8,7 +8,7 @@ from jaxtyping import Int64
 
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.loading.loader import batches
-from cellformer.model.transformer import CellularTransformer
+from cellformer.model.described import CellModel, DescribedTransformer
 from cellformer.training.loop.loss import loss_of
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.materials.materials import Materials
@@ -21,14 +21,14 @@ STEPS = 20
 
 
 def balance_weights(
-    folder: RunFolder, module: CellularModule, model: CellularTransformer, materials: Materials
+    folder: RunFolder, module: CellularModule, model: CellModel, materials: Materials
 ) -> None:
     """Writes the best share into the weights that a run has kept, for each of them.
 
     ``model`` is that of the module, and is left with the last weights. Nothing happens to one
     that reads no counts.
     """
-    if model.counts is None:
+    if not isinstance(model, DescribedTransformer) or model.counts is None:
         return
     for which in ("best", "last"):
         path = folder.weights(which)
@@ -42,7 +42,7 @@ def balance_weights(
 @torch.no_grad()
 def balance(
     module: CellularModule,
-    model: CellularTransformer,
+    model: DescribedTransformer,
     complexes: RaggedComplexes,
     validating: Int64[np.ndarray, " chosen"],
 ) -> float:

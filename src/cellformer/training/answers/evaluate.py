@@ -1,4 +1,4 @@
-"""Score a trained model."""
+"""ScoreValue a trained model."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float32
 
 from cellformer.data.dataset import Task
-from cellformer.training.answers.answer import Source, open_input, residuals_for
+from cellformer.data.preparation import Source
+from cellformer.training.answers.answer import open_input, residuals_for
 from cellformer.training.answers.calibration import reliability
 from cellformer.training.answers.conformal import coverage
 from cellformer.training.answers.ensemble import Ensemble, pooled
@@ -46,7 +47,7 @@ def evaluate(
                 f"{run} is a cross-validation, whose runs have different {part} parts: give the "
                 "data to score, or evaluate one of its runs"
             )
-        materials = gather(data)
+        materials = gather(data, preparation=ensemble.runs[0].preparation)
         complexes, chosen, name = materials.complexes, materials.split[part], materials.name
         failures = materials.failures
     else:

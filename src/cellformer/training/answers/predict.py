@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from cellformer.data.dataset import Task
+from cellformer.data.preparation import Source
 from cellformer.data.tables.delimited import Dialect
 from cellformer.data.tables.frames import attach
-from cellformer.training.answers.answer import Source, answer, open_input, residuals_for
+from cellformer.data.tables.table import ArrowFrame
+from cellformer.training.answers.answer import answer, open_input, residuals_for
 from cellformer.training.answers.ensemble import Ensemble, pooled, spread
 
 OnError = Literal["null", "skip", "fail"]
@@ -103,10 +105,9 @@ def predict_table(
         frame = attach(answers.cells, added, kept)
     elif table is None:
         frame = attach(pd.DataFrame({"row": range(len(rows))}), added, kept)
-    elif isinstance(source, str | os.PathLike):
-        frame = attach(table.frame, added, kept)
     else:
-        frame = attach(source, added, kept)
+        own = source if isinstance(source, pd.DataFrame | ArrowFrame) else table.frame
+        frame = attach(own, added, kept)
     return Predicted(frame, table.dialect if table else Dialect(), len(rows), len(failed))
 
 

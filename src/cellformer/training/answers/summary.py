@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -12,15 +12,24 @@ from numpy.typing import NDArray
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Task
 from cellformer.training.answers.conformal import Residuals
+from cellformer.training.answers.predictions import predictions_of, write_predictions
 from cellformer.training.answers.standard_errors import standard_error
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.config import RunConfig
 from cellformer.training.loop.checkpoints import Checkpoints
 from cellformer.training.loop.metrics import scores
 from cellformer.training.materials.materials import Materials
+from cellformer.training.runs.curve import seconds_of
 from cellformer.training.runs.environment import read_sessions
 from cellformer.training.runs.recipe import Recipe
-from cellformer.training.runs.run_folder import RunFolder, write_json
+from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.summary import (
+    Classes,
+    LearnedData,
+    ScoreValue,
+    Summary,
+    defined,
+    undefined_as_none,
+)
 
 Outputs: TypeAlias = Float32[np.ndarray, "row output"]
 MOST_TARGETS = 3
@@ -29,16 +38,17 @@ Answer: TypeAlias = Callable[[RaggedComplexes, Int64[np.ndarray, " chosen"]], Ou
 
 
 def write_summary(
-    config: RunConfig,
     folder: RunFolder,
     materials: Materials,
     recipe: Recipe,
     checkpoints: Checkpoints,
-) -> dict[str, Any]:
-    """Scores the best and the last weights on validation and test data and writes summary.json.
+    parameters: int,
+    seed: int,
+) -> Summary:
+    """Scores the best and the last weights on validation and test data, and keeps what they say.
 
     The reported test score is that of the epoch with the best validation score; the last epoch's
-    stands beside it.
+    stands beside it. Writes summary.json, predictions.csv and, for a regression, residuals.json.
     """
     outputs = outputs_of_weights(
         folder, materials, lambda which: TrainedRun.open(folder.path, which).outputs
@@ -46,11 +56,21 @@ def write_summary(
     if recipe.task.kind == "regression":
         validated = outputs.get("best", outputs["last"])["val"]
         residuals_of(recipe.task, materials, "val", validated).write(folder.residuals)
-    parameters = sum(p.numel() for p in recipe.build().parameters())
-    seed = config.training.seed
     summary = summary_of(folder, materials, checkpoints, outputs, parameters, seed)
-    write_json(folder.summary, summary)
-    return folder.read_summary()
+    return finish(folder, materials, outputs, summary)
+
+
+def finish(
+    folder: RunFolder,
+    materials: Materials,
+    outputs: Mapping[str, Mapping[str, Outputs]],
+    summary: Summary,
+) -> Summary:
+    """Writes predictions.csv, and summary.json, by which a run is known to be finished."""
+    told = predictions_of(materials, outputs.get("best", outputs["last"]))
+    write_predictions(folder.predictions, [told])
+    summary.write(folder.path)
+    return summary
 
 
 def outputs_of_weights(
@@ -79,50 +99,51 @@ def summary_of(
     outputs: Mapping[str, Mapping[str, Outputs]],
     parameters: int,
     seed: int,
-) -> dict[str, Any]:
-    """What ``summary.json`` says.
+) -> Summary:
+    """What a training came to.
 
-    ``outputs`` are those of the "best" and the "last" weights for each part that is scored. Its
-    seconds are those of all epochs, also of earlier sessions.
+    ``outputs`` are those of the "best" and the "last" weights for each part that is scored.
     """
     task, complexes = materials.task, materials.complexes
     assert complexes.targets is not None
     known = {part: complexes.targets_of(chosen) for part, chosen in materials.split.items()}
-    *earlier, last = read_sessions(folder)
-    return {
-        "metric": task.metric,
-        "best_epoch": checkpoints.best_epoch + 1,
-        "epochs": len(checkpoints.curve),
-        "scores": {
-            which: {part: score_outputs(task, rows, known[part]) for part, rows in its.items()}
+
+    def scored(rows: Outputs, part: str) -> dict[str, ScoreValue]:
+        return undefined_as_none(score_outputs(task, rows, known[part]))
+
+    def same_for_all(part: str) -> Outputs:
+        return constant_outputs(task, known["train"], len(known[part]))
+
+    return Summary(
+        metric=task.metric,
+        best_epoch=checkpoints.best_epoch + 1 or None,
+        epochs=len(checkpoints.curve),
+        scores={
+            which: {part: scored(rows, part) for part, rows in its.items()}
             for which, its in outputs.items()
         },
-        "standard_errors": {
-            which: {part: standard_error(task, rows, known[part]) for part, rows in its.items()}
-            for which, its in outputs.items()
-        },
-        "baseline": {
-            part: score_outputs(
-                task, constant_outputs(task, known["train"], len(known[part])), known[part]
+        standard_errors={
+            which: undefined_as_none(
+                {part: standard_error(task, rows, known[part]) for part, rows in its.items()}
             )
-            for part in outputs["last"]
+            for which, its in outputs.items()
         },
-        "complexes": {part: len(chosen) for part, chosen in materials.split.items()},
-        "classes": {
-            part: class_counts(task, targets) for part, targets in known.items() if task.labels
-        },
-        "rows_without_complex": len(materials.failures),
-        "molecules_in_several_parts": len(materials.leaks),
-        "labeled": dict(
+        baseline={part: scored(same_for_all(part), part) for part in outputs["last"]},
+        complexes={part: len(chosen) for part, chosen in materials.split.items()},
+        classes={part: class_counts(task, targets) for part, targets in known.items()}
+        if task.labels
+        else {},
+        rows_without_complex=len(materials.failures),
+        molecules_in_several_parts=len(materials.leaks),
+        labeled=dict(
             zip(task.targets, (~np.isnan(complexes.targets)).sum(0).tolist(), strict=True)
         ),
-        "parameters": parameters,
-        "data": {"name": materials.name, "fingerprint": materials.digest},
-        "seed": seed,
-        "seconds": round(sum(row["seconds"] for row in checkpoints.curve), 1),
-        **{name: last[name] for name in ("source", "versions", "machine")},
-        "sessions": [*earlier, last],
-    }
+        parameters=parameters,
+        data=LearnedData(materials.name, materials.digest),
+        seed=seed,
+        seconds=seconds_of(checkpoints.curve),
+        sessions=read_sessions(folder),
+    )
 
 
 def residuals_of(task: Task, materials: Materials, part: str, outputs: Outputs) -> Residuals:
@@ -172,12 +193,11 @@ def class_counts(
     return counts
 
 
-def describe_classes(summary: dict[str, Any]) -> list[str]:
+def describe_classes(classes: Classes) -> list[str]:
     """Of each target, how many of its values are the rarest class, in every part."""
-    classes = summary.get("classes", {})
     lines = []
-    for name in classes.get("train", {}):
-        rare = min(classes["train"][name], key=lambda label: int(classes["train"][name][label]))
+    for name, counts in classes.get("train", {}).items():
+        rare = min(counts, key=lambda label: counts[label])
         shares = ", ".join(
             f"{part} {its[name][rare]:,} of {sum(its[name].values()):,}"
             for part, its in classes.items()
@@ -186,29 +206,29 @@ def describe_classes(summary: dict[str, Any]) -> list[str]:
     return lines
 
 
-def describe(summary: dict[str, Any]) -> str:
+def describe(summary: Summary) -> str:
     """The result in a few lines."""
-    metric = summary["metric"]
-    classes = describe_classes(summary)
+    metric = summary.metric
+    classes = describe_classes(summary.classes)
     lines = classes if len(classes) <= MOST_TARGETS else []
     for which, when in (
-        ("best", f"best validation epoch ({summary['best_epoch']})"),
-        ("last", f"last epoch ({summary['epochs']})"),
+        ("best", f"best validation epoch ({summary.best_epoch})"),
+        ("last", f"last epoch ({summary.epochs})"),
     ):
-        if which not in summary["scores"]:
-            continue
-        scored = summary["scores"][which]
-        told = ", ".join(f"{part} {metric} {shown(its[metric])}" for part, its in scored.items())
-        lines.append(f"{when}: {told}")
-    part = "test" if "test" in summary["baseline"] else "val"
-    base = summary["baseline"][part][metric]
+        if which in summary.scores:
+            told = ", ".join(
+                f"{part} {metric} {shown(its[metric])}"
+                for part, its in summary.scores[which].items()
+            )
+            lines.append(f"{when}: {told}")
+    part = "test" if "test" in summary.baseline else "val"
+    base, best = (defined(its[part][metric]) for its in (summary.baseline, summary.reported))
     lines.append(f"the same answer for all rows: {part} {metric} {shown(base)}")
-    best = summary["scores"].get("best", summary["scores"]["last"])[part][metric]
-    if metric in ("mae", "rmse") and base and best is not None:
+    if metric in ("mae", "rmse") and base and not math.isnan(best / base):
         lines.append(f"ratio: {best / base:.3f}")
     return "\n".join(lines)
 
 
-def shown(score: float | None) -> str:
+def shown(score: ScoreValue) -> str:
     """A score in a line of text; there is none where, say, a part has only one class."""
-    return "undefined" if score is None else f"{score:.4f}"
+    return "undefined" if score is None or math.isnan(score) else f"{score:.4f}"

@@ -1,6 +1,5 @@
 """A finished run, ready to predict."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,23 +10,14 @@ from jaxtyping import Float32, Int64
 
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import GraphSet
-from cellformer.data.fragments import keep_fragments
 from cellformer.data.loading.loader import batches
-from cellformer.data.preparing.prepare import Prepared, prepare
-from cellformer.data.sources import open_source
-from cellformer.data.tables.molecules import molecules
-from cellformer.data.tables.table import Table, read_table
-from cellformer.model.transformer import CellularTransformer
-from cellformer.training.build import (
-    build_descriptors,
-    build_encodings,
-    build_features,
-    build_lifting,
-    build_neighbors,
-)
+from cellformer.data.preparation import Preparation
+from cellformer.data.preparing.prepare import Prepared
+from cellformer.model.described import CellModel
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
 from cellformer.training.loop.module import CellularModule
+from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder, load_weights
 
@@ -38,6 +28,7 @@ class TrainedRun:
 
     folder: RunFolder
     config: RunConfig
+    preparation: Preparation
     recipe: Recipe
     module: CellularModule
 
@@ -52,51 +43,13 @@ class TrainedRun:
         recipe = Recipe.read(folder)
         module = CellularModule(recipe.build(), recipe.task, recipe.scaling)
         load_weights(folder.require(folder.weights(weights)), module.model)
-        return cls(folder, config, recipe, module)
+        return cls(folder, config, preparation_in(folder, config), recipe, module)
 
     @property
-    def model(self) -> CellularTransformer:
+    def model(self) -> CellModel:
         """The model with these weights."""
-        assert isinstance(self.module.model, CellularTransformer)
+        assert isinstance(self.module.model, CellModel)
         return self.module.model
-
-    def open_rows(
-        self, source: str | os.PathLike[str] | Table, labeled: bool, smiles_column: str | None
-    ) -> GraphSet:
-        """The rows of a source or of a table, with the targets of this run if ``labeled``.
-
-        Graphs that bring targets in their own file are read with them in any case. Without
-        ``smiles_column`` the column of the run is taken where the table has it.
-        """
-        task, data = self.recipe.task, self.config.data
-        features, descriptors = build_features(data), build_descriptors(data)
-        if not isinstance(source, Table):
-            opened = open_source(
-                source,
-                task=task,
-                features=features,
-                neighbors=build_neighbors(data),
-                columns=data.descriptors,
-                descriptors=descriptors,
-            )
-            return keep_fragments(opened, data.fragments)
-        own = data.smiles_column
-        column = smiles_column or (own if own in source.header else None)
-        opened = molecules(
-            source,
-            None,
-            column,
-            task=task if labeled else None,
-            features=features,
-            columns=data.descriptors,
-            descriptors=descriptors,
-        )
-        return keep_fragments(opened, data.fragments)
-
-    def read_table(self, source: str | os.PathLike[str]) -> Table:
-        """A table that is written like the one that this run learned from."""
-        data = self.config.data
-        return read_table(source, data.separator, data.charset)
 
     def prepare(self, rows: GraphSet) -> Prepared:
         """The complexes of some rows, made as those of this run.
@@ -104,14 +57,7 @@ class TrainedRun:
         Rows over a limit of the lifting count as failures, as invalid ones do. Raises
         NoComplexError if there are only failures.
         """
-        data = self.config.data
-        return prepare(
-            rows,
-            build_lifting(data),
-            build_encodings(data),
-            workers=data.workers,
-            over_limit="skip",
-        )
+        return self.preparation.stored(rows, workers=self.config.data.workers, over_limit="skip")
 
     def outputs(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]

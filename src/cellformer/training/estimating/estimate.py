@@ -12,16 +12,16 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.descriptors import concatenate_descriptors
 from cellformer.complexes.many.ragged import RaggedRank
 from cellformer.complexes.piece import piece
-from cellformer.data.dataset import GraphSequence, SmilesList
+from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList
 from cellformer.data.flat import FlatGraphs
+from cellformer.data.preparation import Preparation
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.lifting.lift import LiftingLimitError
 from cellformer.model.config import DescriptorShape
-from cellformer.model.plan import attention_plan
-from cellformer.training.build import build_encodings, build_lifting
+from cellformer.model.plans import attention_plan
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.step_memory import StepMemory, step_memory
-from cellformer.training.one_complex import Complexes, open_complexes
+from cellformer.training.materials.preparation import check_use, preparation_of
 
 LARGEST = 20
 """How many of the largest graphs are lifted beside those drawn at random."""
@@ -86,13 +86,15 @@ def estimate(config: RunConfig, limit: int = 1000, seconds: float = 10.0) -> Est
     over the lifting's limits are found. Nothing is stored. Raises ValueError if the source cannot
     be read or has no rows.
     """
-    source = open_complexes(config.data)
+    preparation = preparation_of(config.data, config.data.source)
+    source = preparation.open(config.data.source)
+    check_use(config.data, source)
     if not len(source):
         raise ValueError(f"{config.data.source} has no rows")
-    encodings = build_encodings(config.data)
+    encodings = preparation.encodings
     order = np.random.default_rng(0).permutation(len(source))[:limit].tolist()
     if len(order) > 1:
-        _look(source, order[0], encodings)  # compiles what is compiled
+        _look(preparation, source, order[0], encodings)  # compiles what is compiled
     most = PROBE_NUMBERS // config.model.width
     drawn: list[_Look] = []
     batch: list[CellComplex] = []
@@ -100,7 +102,7 @@ def estimate(config: RunConfig, limit: int = 1000, seconds: float = 10.0) -> Est
     for row in order:
         if drawn and time.perf_counter() - began > seconds:
             break
-        look, part = _look(source, row, encodings)
+        look, part = _look(preparation, source, row, encodings)
         drawn.append(look)
         if part is not None and _total(batch) < most:
             batch.append(_cut(part, most))
@@ -109,8 +111,8 @@ def estimate(config: RunConfig, limit: int = 1000, seconds: float = 10.0) -> Est
         seen, began = {look.row for look in drawn}, time.perf_counter()
         for row in _largest(source.graphs):
             if row not in seen and time.perf_counter() - began < seconds / 2:
-                extremes.append(_look(source, row, ())[0])
-    return _summary(config, source, drawn, extremes, batch)
+                extremes.append(_look(preparation, source, row, ())[0])
+    return _summary(config, preparation, source, drawn, extremes, batch)
 
 
 def stored_bytes(cells: CellComplex, encoding_columns: int) -> int:
@@ -136,12 +138,12 @@ class _Look:
 
 
 def _look(
-    source: Complexes, row: int, encodings: tuple[Encoding, ...]
+    preparation: Preparation, source: GraphSet, row: int, encodings: tuple[Encoding, ...]
 ) -> tuple[_Look, CellComplex | None]:
     """A row, and its complex, or a piece of it, encoded."""
     began = time.perf_counter()
     try:
-        cells = source.complex(row)
+        cells = preparation.one(source, row, encoded=False)
     except ValueError as error:
         failure = FailedRow(row, str(error), isinstance(error, LiftingLimitError))
         return _Look(row, failure, lift_seconds=time.perf_counter() - began), None
@@ -164,7 +166,8 @@ def _look(
 
 def _summary(
     config: RunConfig,
-    source: Complexes,
+    preparation: Preparation,
+    source: GraphSet,
     drawn: Sequence[_Look],
     extremes: Sequence[_Look],
     batch: Sequence[CellComplex],
@@ -181,7 +184,7 @@ def _summary(
     return Estimate(
         len(source),
         len(drawn),
-        "the faces of the mesh" if source.graphs is None else str(build_lifting(config.data)),
+        str(preparation.whole_lifting),
         valid,
         scale * counts.sum(axis=0),
         2 * len(source) * spread / len(drawn) ** 0.5,
@@ -195,7 +198,7 @@ def _summary(
             collate(batch),
             config.model,
             attention_plan(config.attention, max_rank=ranks - 1),
-            source.outputs,
+            source.task.outputs if source.task_or_none else 1,
             DescriptorShape.of(concatenate_descriptors([cells.descriptors for cells in batch])),
         )
         if batch
@@ -212,7 +215,7 @@ def _table(rows: Iterable[tuple[int, ...]]) -> Float64[np.ndarray, "complex rank
     return table
 
 
-def _largest(graphs: GraphSequence | None) -> list[int]:
+def _largest(graphs: GraphSequence) -> list[int]:
     """The rows with the most edges, or with the longest SMILES."""
     match graphs:
         case FlatGraphs():

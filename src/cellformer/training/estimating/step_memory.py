@@ -9,8 +9,8 @@ from torch import Tensor
 
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
+from cellformer.model.described import CellModel, cell_model
 from cellformer.model.plan import AttentionPlan
-from cellformer.model.transformer import CellularTransformer
 
 BYTES_PER_PARAMETER = 16
 """Of a float32 weight: itself, its gradient, and the two moments of AdamW."""
@@ -48,7 +48,7 @@ def step_memory(
 
     def measured(layers: int) -> tuple[int, int]:
         config = ModelConfig(replace(architecture, layers=layers), shape)
-        return _measured(CellularTransformer(config, plan), batch)
+        return _measured(cell_model(config, plan), batch)
 
     with torch.random.fork_rng(devices=[]):
         shallow, deeper = measured(min(architecture.layers, 2)), measured(3)
@@ -73,7 +73,7 @@ def kept_tensors() -> Iterator[dict[int, Tensor]]:
         yield kept
 
 
-def _measured(model: CellularTransformer, batch: CellBatch) -> tuple[int, int]:
+def _measured(model: CellModel, batch: CellBatch) -> tuple[int, int]:
     """The number of parameters; the bytes that the cells take."""
     parameters = list(model.parameters())
     model.train()

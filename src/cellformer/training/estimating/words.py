@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from cellformer.attention.dense.memory import free_memory
 from cellformer.attention.operator import implementation
-from cellformer.model.plan import General, attention_plan
+from cellformer.model.plans import attention_plan
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.estimate import Estimate
 from cellformer.training.estimating.step_memory import BYTES_PER_PARAMETER, StepMemory
@@ -82,13 +82,14 @@ def _warnings(found: Estimate, config: RunConfig, needed: float) -> Iterator[str
 
 
 def _dense_bytes(found: Estimate, config: RunConfig) -> float:
-    """Of N and the scores of all heads, for the most pairs of any dense arrow."""
-    plan = attention_plan(config.attention, max_rank=len(found.largest) - 1)
+    """Of N and the scores of all heads, for the most pairs of any dense softmax."""
+    dim = len(found.largest) - 1
     most = found.largest.astype(float)
-    if isinstance(plan, General):
-        pairs = [most.sum() ** 2] if plan.dense else []
-    else:
-        pairs = [most[a.sender] * most[a.receiver] for a in plan.diagram.arrows if a.dense]
+    pairs = [
+        most[list(each.receivers)].sum() * most[list(each.senders)].sum()
+        for each in attention_plan(config.attention, max_rank=dim).relations(dim)
+        if each.dense
+    ]
     return 4.0 * (1 + config.model.heads) * max(pairs, default=0.0)
 
 

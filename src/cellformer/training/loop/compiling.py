@@ -4,7 +4,8 @@ import logging
 
 import torch
 
-from cellformer.model.transformer import CellularTransformer
+from cellformer.model.described import CellModel
+from cellformer.model.plan import AttentionPlan
 
 logger = logging.getLogger(__name__)
 
@@ -13,16 +14,27 @@ class CompilerMissingError(ValueError):
     """torch.compile does not work here."""
 
 
+def check_sparse(plan: AttentionPlan) -> None:
+    """Raises ValueError for a plan with dense attention.
+
+    Its layers cannot be compiled, because the number of their blocks differs from batch to batch.
+    """
+    if any(relation.dense for relation in plan.relations(plan.diagram.max_rank)):
+        raise ValueError(
+            "training.compile does not work with dense attention; leave it off, or choose an "
+            "attention that is sparse everywhere, such as general-sparse or pairwise-sparse"
+        )
+
+
 def compile_layers(
-    model: CellularTransformer, device: torch.device | str = "cpu", backend: str = "inductor"
+    model: CellModel, device: torch.device | str = "cpu", backend: str = "inductor"
 ) -> None:
     """Has each layer compiled when it is first called; its parameters keep their names.
 
-    One graph, of symbolic shapes, serves all layers and all batches. Layers with dense attention
-    cannot be compiled so, because the number of their blocks differs from batch to batch.
-
-    Raises CompilerMissingError if torch.compile does not work on the device.
+    One graph, of symbolic shapes, serves all layers and all batches. Raises CompilerMissingError
+    if torch.compile does not work on the device, ValueError as `check_sparse` does.
     """
+    check_sparse(model.plan)
     probe = torch.compile(_probe, backend=backend)
     try:
         probe(torch.ones(8, device=device))

@@ -1,5 +1,7 @@
 """The losses of the paper, over the targets that are present."""
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -10,14 +12,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from cellformer.data.dataset import Task
+from cellformer.training.catalogs import LOSSES
 
 Targets: TypeAlias = NDArray[np.floating]  # (rows, targets), class numbers, NaN if missing
-LossName = Literal["auto", "l1", "mse", "huber"]
+Each: TypeAlias = Float[Tensor, "row target"]
+Loss: TypeAlias = Callable[[Float[Tensor, "row output"], Each], Each]
 
 
 def loss_of(
     task: Task,
-    loss: LossName,
+    loss: str,
     outputs: Float[Tensor, "row output"],
     targets: Float[Tensor, "row target"],
     class_weights: Float[Tensor, "target class"] | None = None,
@@ -32,33 +36,69 @@ def loss_of(
 
 def total_loss(
     task: Task,
-    loss: LossName,
+    loss: str,
     outputs: Float[Tensor, "row output"],
     targets: Float[Tensor, "row target"],
     class_weights: Float[Tensor, "target class"] | None = None,
 ) -> tuple[Float[Tensor, ""], Int64[Tensor, ""]]:
     """The sum of the losses over all present targets of a batch, and their number.
 
-    A value's part is multiplied by its class's entry in ``class_weights``, if given. L1 for
-    regression (MSE where the metric is the RMSE) unless chosen otherwise, binary cross-entropy
-    with logits, cross-entropy (the paper, "Training details").
+    A value's part is multiplied by its class's entry in ``class_weights``, if given. See
+    `loss_function` for ``loss``.
     """
     present = ~torch.isnan(targets)
     known = torch.where(present, targets, 0).to(outputs.dtype)
-    if task.kind == "multiclass":
-        each = functional.cross_entropy(outputs, known[:, 0].long(), reduction="none")[:, None]
-    elif task.kind == "binary":
-        each = functional.binary_cross_entropy_with_logits(outputs, known, reduction="none")
-    elif loss == "mse" or (loss == "auto" and task.metric == "rmse"):
-        each = functional.mse_loss(outputs, known, reduction="none")
-    elif loss == "huber":
-        each = functional.huber_loss(outputs, known, reduction="none")
-    else:
-        each = functional.l1_loss(outputs, known, reduction="none")
+    each = loss_function(task, loss)(outputs, known)
     if class_weights is not None:
         rows = class_weights.to(each).expand(len(known), -1, -1)  # row target class
         each = each * rows.gather(2, known.long()[:, :, None])[:, :, 0]
     return torch.where(present, each, 0).sum(), present.sum()
+
+
+@cache
+def loss_function(task: Task, name: str) -> Loss:
+    """The loss of a name, or with "auto" the paper's for this kind of task.
+
+    L1 for regression (MSE where the metric is the RMSE), cross-entropy for classes, binary where
+    there are two (the paper, "Training details"). Raises ValueError for a listed loss of another
+    kind of task, and as `Catalog.make` does.
+    """
+    if name == "auto":
+        if task.kind != "regression":
+            return partial(cross_entropy, binary=task.kind == "binary")
+        return mse if task.metric == "rmse" else l1
+    if (name == "cross_entropy") != (task.kind != "regression") and name in LOSSES.names:
+        raise ValueError(
+            f"training.loss={name} is of no use to a {task.kind} task; leave it at auto"
+        )
+    if name == "cross_entropy":
+        return loss_function(task, "auto")
+    found: Loss = LOSSES.make(name)
+    return found
+
+
+def l1(outputs: Each, targets: Each) -> Each:
+    """Absolute errors."""
+    return functional.l1_loss(outputs, targets, reduction="none")
+
+
+def mse(outputs: Each, targets: Each) -> Each:
+    """Squared errors."""
+    return functional.mse_loss(outputs, targets, reduction="none")
+
+
+def huber(outputs: Each, targets: Each) -> Each:
+    """Half the squared error up to 1 (deviation of the targets), beyond it linear."""
+    return functional.huber_loss(outputs, targets, reduction="none")
+
+
+def cross_entropy(
+    outputs: Float[Tensor, "row output"], targets: Each, binary: bool = False
+) -> Each:
+    """Of class numbers under logits: of all classes, or, if ``binary``, of class 1."""
+    if binary:
+        return functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
+    return functional.cross_entropy(outputs, targets[:, 0].long(), reduction="none")[:, None]
 
 
 def class_weights_of(

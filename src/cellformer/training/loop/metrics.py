@@ -2,6 +2,9 @@
 
 import logging
 import math
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -15,19 +18,32 @@ from torchmetrics.functional.classification import (
 )
 
 from cellformer.data.dataset import Kind, Task
+from cellformer.training.catalogs import METRICS
 
 logger = logging.getLogger(__name__)
 
-METRICS: dict[Kind, tuple[str, ...]] = {
+MetricFunction: TypeAlias = Callable[[Tensor, Tensor], Any]
+
+OF_KIND: dict[Kind, tuple[str, ...]] = {
     "regression": ("mae", "rmse"),
     "binary": ("rocauc", "average_precision", "accuracy"),
     "multiclass": ("accuracy",),
 }
+"""What is told of a task of each kind, beside the metric that was chosen."""
 
 
+def metrics_of(task: Task) -> tuple[str, ...]:
+    """The names of all metrics of a task."""
+    return tuple(dict.fromkeys((*OF_KIND[task.kind], task.metric)))
+
+
+@cache
 def higher_is_better(metric: str) -> bool:
-    """Whether a larger value of the metric is the better one."""
-    return metric not in ("mae", "rmse")
+    """Whether a larger value of the metric is the better one.
+
+    Raises as `Catalog.make` does for one of your own.
+    """
+    return bool(getattr(_plain(METRICS.make(metric)), "higher_is_better", False))
 
 
 def scores(
@@ -43,7 +59,7 @@ def scores(
     """
     apart = scores_by_target(task, predictions, targets)
     means = {}
-    for name in METRICS[task.kind]:
+    for name in metrics_of(task):
         defined = [v for each in apart.values() if not math.isnan(v := each[name])]
         means[name] = sum(defined) / len(defined) if defined else math.nan
     return means
@@ -61,7 +77,7 @@ def scores_by_target(
         outputs = predictions if task.kind == "multiclass" else predictions[:, column]
         known, given = targets[present, column], outputs[present]
         told[target] = {}
-        for name in METRICS[task.kind]:
+        for name in metrics_of(task):
             value = _score(name, task, given, known) if len(known) else math.nan
             told[target][name] = value
             if math.isnan(value):
@@ -77,18 +93,59 @@ def scores_by_target(
 def _score(
     name: str, task: Task, outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]
 ) -> float:
-    if name == "mae":
-        return float(mean_absolute_error(outputs.double(), targets.double()))
-    if name == "rmse":
-        return float(mean_squared_error(outputs.double(), targets.double(), squared=False))
+    metric: MetricFunction = METRICS.make(name)
+    value = metric(outputs, targets)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"the metric {name} gave {value!r}, which is no number") from None
+
+
+def mae(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
+    """The mean absolute error."""
+    return float(mean_absolute_error(outputs.double(), targets.double()))
+
+
+def rmse(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
+    """The root mean square error."""
+    return float(mean_squared_error(outputs.double(), targets.double(), squared=False))
+
+
+def accuracy(outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]) -> float:
+    """The share of right answers, for logits of all classes or of class 1."""
     classes = targets.long()
-    if task.kind == "multiclass":
+    if outputs.ndim == 2:
         return float(multiclass_accuracy(outputs, classes, outputs.shape[1], average="micro"))
-    if name == "accuracy":
-        return float(binary_accuracy(outputs.sigmoid(), classes))
+    return float(binary_accuracy(outputs.sigmoid(), classes))
+
+
+def rocauc(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
+    """The area under the ROC curve; NaN where there is one class only."""
+    return _area(binary_auroc, outputs, targets)
+
+
+def average_precision(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
+    """The area under the curve of precision and recall; NaN where there is one class only."""
+    return _area(binary_average_precision, outputs, targets)
+
+
+for _better in (accuracy, rocauc, average_precision):
+    _better.higher_is_better = True  # type: ignore[attr-defined]
+
+
+def _area(
+    area: Callable[[Tensor, Tensor], Tensor],
+    outputs: Float[Tensor, " row"],
+    targets: Float[Tensor, " row"],
+) -> float:
+    classes = targets.long()
     if bool((classes == classes[0]).all()):  # torchmetrics would answer 0
         return math.nan
-    area = binary_auroc if name == "rocauc" else binary_average_precision
     # The areas depend on the order alone, which a sigmoid would lose for large logits.
     order = torch.unique(outputs, return_inverse=True)[1]
     return float(area(order.double() / len(order), classes))
+
+
+def _plain(found: Any) -> Any:
+    """A function without the arguments that were given to it."""
+    return found.func if isinstance(found, partial) else found

@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.data.dataset import Task
 from cellformer.training.config import OptimizerConfig
-from cellformer.training.loop.loss import LossName, loss_of, total_loss
+from cellformer.training.loop.loss import loss_of, total_loss
 from cellformer.training.loop.metrics import scores
 from cellformer.training.loop.schedule import warmup_cosine
 from cellformer.training.loop.world import World
@@ -51,7 +51,7 @@ class CellularModule(pl.LightningModule):
         model: nn.Module,
         task: Task,
         scaling: Scaling,
-        loss: LossName = "auto",
+        loss: str = "auto",
         optimizer: OptimizerConfig | None = None,
         total_steps: int = 1,
         seed: int = 0,
@@ -62,7 +62,7 @@ class CellularModule(pl.LightningModule):
         self.model = model
         self.task = task
         self.scaling = scaling
-        self.loss: LossName = loss
+        self.loss = loss
         self.optimizer = optimizer or OptimizerConfig()
         self.total_steps = total_steps
         self.seed = seed

@@ -6,8 +6,8 @@ import torch
 
 from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
+from cellformer.model.described import CellModel
 from cellformer.model.device_neighborhoods import resident_for
-from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import TrainingConfig
 from cellformer.training.loop.lightning_options import device_of
 
@@ -17,7 +17,7 @@ SHARE = 0.25  # of the free memory of a GPU
 
 
 def placed(
-    complexes: RaggedComplexes, model: CellularTransformer, config: TrainingConfig
+    complexes: RaggedComplexes, model: CellModel, config: TrainingConfig
 ) -> RaggedComplexes | ResidentComplexes:
     """The complexes where ``config.resident`` wants them."""
     device = device_of(config)
@@ -29,7 +29,7 @@ def placed(
 
 
 def _placed(
-    complexes: RaggedComplexes, model: CellularTransformer, device: str, limit: int | None
+    complexes: RaggedComplexes, model: CellModel, device: str, limit: int | None
 ) -> RaggedComplexes | ResidentComplexes:
     """On the device, unless they take up more bytes than the limit."""
     if limit is not None and _stored_bytes(complexes) > limit:  # the neighborhoods come on top

@@ -8,19 +8,14 @@ from jaxtyping import Int64
 
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import PARTS, GraphSequence, GraphSet, SmilesList, Task
-from cellformer.data.fragments import keep_fragments
-from cellformer.data.preparing.prepare import Prepared, prepare
+from cellformer.data.preparation import Preparation
+from cellformer.data.preparing.prepare import Prepared
 from cellformer.data.preparing.shards import ShardExecutor
 from cellformer.data.splitting.cell_split import split_cells
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.data.splitting.splits import Split
-from cellformer.training.build import (
-    build_descriptors,
-    build_encodings,
-    build_features,
-    build_lifting,
-)
-from cellformer.training.config import DataConfig
+from cellformer.training.config import FRACTIONS, DataConfig
+from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import SourceRows, find_leaks, open_rows, split_rows
 
 logger = logging.getLogger(__name__)
@@ -38,27 +33,48 @@ class Materials:
     split: dict[str, Int64[np.ndarray, " _"]]  # numbers of complexes that have a target
     failures: tuple[tuple[int, str], ...]  # rows that have no complex, with the reason
     leaks: tuple[Leak, ...] = ()  # molecules in several parts
+    copies: int = 1  # of the rows of the source: one for each part, where cells are split
+
+    @property
+    def rows(self) -> Int64[np.ndarray, " complex"]:
+        """The row of every complex among all rows, ascending."""
+        failed = [row for row, _ in self.failures]
+        return np.setdiff1d(np.arange(len(self.graphs)), failed)
 
 
-def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
+def gather(
+    config: DataConfig, source: GraphSet | None = None, preparation: Preparation | None = None
+) -> Materials:
     """Opens the source, prepares its complexes (from the cache where they are) and splits them.
 
+    Without a ``preparation`` it is the one that the configuration describes.
     ``source`` stands in for the one that the configuration names. Raises ValueError if nothing is
     left to train on or to validate with, or at a row without a complex if ``on_error`` says so.
     """
+    preparation = preparation or preparation_of(config, config.source)
     if source is None:
-        rows = open_rows(config)
+        rows = open_rows(config, preparation)
     else:
-        source = keep_fragments(source, config.fragments)
+        source = preparation.open(source)
         rows = SourceRows(source, source.split, (("data", 0),))
+    return gathered(rows, config, preparation)
+
+
+def gathered(
+    rows: SourceRows,
+    config: DataConfig,
+    preparation: Preparation,
+    executor: ShardExecutor | None = None,
+) -> Materials:
+    """`gather` of rows that are open already; an ``executor`` prepares them elsewhere."""
     source = rows.source
-    _check_features(source, config)
+    _check_described(source, preparation)
     task = source.task  # raises where there is nothing to learn
     within = task.rank is not None and rows.split is None and len(source) < len(PARTS)
     if within:
         source = _split_within(source, config)
         rows = replace(rows, source=source, split=source.split)
-    prepared = prepare_source(source, config)
+    prepared = preparation.stored(source, workers=config.workers, executor=executor)
     _judge_failures(rows, prepared, config)
     usable = prepared.rows[source.has_target()[prepared.rows]]
     split = source.split if within and source.split else split_rows(config, rows, usable)
@@ -76,45 +92,31 @@ def gather(config: DataConfig, source: GraphSet | None = None) -> Materials:
             for row, reason in prepared.failures
         ),
         find_leaks(rows, split),
+        len(PARTS) if within else 1,
     )
 
 
-def prepare_source(
-    source: GraphSet, config: DataConfig, executor: ShardExecutor | None = None
-) -> Prepared:
-    """The complexes of a source as the configuration makes them, or from the cache.
-
-    Raises as `prepare` does.
-    """
-    return prepare(
-        source,
-        build_lifting(config),
-        build_encodings(config),
-        workers=config.workers,
-        over_limit="skip" if config.over_limit == "skip" else "fail",
-        executor=executor,
-    )
-
-
-def _check_features(source: GraphSet, config: DataConfig) -> None:
-    """New molecules are described as the configuration tells: so must the learned ones be."""
-    wanted = build_features(config)
-    if isinstance(source.graphs, SmilesList) and source.graphs.scheme != wanted:
+def _check_described(source: GraphSet, preparation: Preparation) -> None:
+    """New molecules are described as the preparation says: so must the learned ones be."""
+    if isinstance(source.graphs, SmilesList):
+        own, wanted = source.graphs.scheme, preparation.features
+        if own != wanted:
+            raise ValueError(
+                f"the molecules of {source.name} have the features {own!r}, but the configuration "
+                f"asks for {wanted!r}; set data.features to {own!r}"
+            )
+    described = source.graphs.descriptors if isinstance(source.graphs, SmilesList) else "none"
+    if described != preparation.molecule_descriptors:
         raise ValueError(
-            f"the molecules of {source.name} have the features {source.graphs.scheme!r}, but the "
-            f"configuration asks for {wanted!r}; set data.features to {source.graphs.scheme!r}"
-        )
-    own = source.graphs.descriptors if isinstance(source.graphs, SmilesList) else "none"
-    if own != build_descriptors(config):
-        raise ValueError(
-            f"the complexes of {source.name} have the descriptors {own!r}, but the configuration "
-            f"asks for {build_descriptors(config)!r}; set data.molecule_descriptors to {own!r}"
+            f"the complexes of {source.name} have the descriptors {described!r}, but the "
+            f"configuration asks for {preparation.molecule_descriptors!r}; set "
+            f"data.molecule_descriptors to {described!r}"
         )
     given = 0 if source.columns is None else source.columns.shape[1]
-    if given != len(config.descriptors):
+    if given != len(preparation.columns):
         raise ValueError(
             f"{source.name} has {given} columns of descriptors, data.descriptors names "
-            f"{len(config.descriptors)}"
+            f"{len(preparation.columns)}"
         )
 
 
@@ -131,7 +133,7 @@ def _split_within(source: GraphSet, config: DataConfig) -> GraphSet:
             f"{source.name} is split by cells, which have no scaffolds; use a random split"
         )
     logger.info("%s: cells of the same complexes train, validate and test", source.name)
-    return split_cells(source, config.fractions, config.split_seed)
+    return split_cells(source, config.fractions or FRACTIONS, config.split_seed or 0)
 
 
 def _judge_failures(rows: SourceRows, prepared: Prepared, config: DataConfig) -> None:

@@ -7,9 +7,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from cellformer.data.dataset import PARTS, GraphSet, SmilesList
-from cellformer.data.fragments import keep_fragments
 from cellformer.data.join import join
-from cellformer.data.sources import open_source
+from cellformer.data.preparation import Preparation
 from cellformer.data.splitting.molecule_keys import Leak, leaks, molecule_keys
 from cellformer.data.splitting.splits import (
     Split,
@@ -18,8 +17,8 @@ from cellformer.data.splitting.splits import (
     scaffold_groups,
     scaffold_split,
 )
-from cellformer.training.build import build_descriptors, build_features, build_neighbors
-from cellformer.training.config import DataConfig
+from cellformer.training.config import FRACTIONS, DataConfig
+from cellformer.training.materials.preparation import check_use
 
 logger = logging.getLogger(__name__)
 
@@ -40,14 +39,29 @@ class SourceRows:
         return f"row {row - first} of {file}"
 
 
-def open_rows(config: DataConfig) -> SourceRows:
-    """Opens the source, and the files of validation and test rows if there are any."""
-    source = _open(config, config.source)
+def open_rows(config: DataConfig, preparation: Preparation) -> SourceRows:
+    """Opens the source, and the files of validation and test rows if there are any.
+
+    Raises ValueError for a field that is of no use to the source.
+    """
+    source = preparation.open(
+        config.source,
+        target=config.target,
+        kind=None if config.kind == "auto" else config.kind,
+        metric=None if config.metric == "auto" else config.metric,
+        split_column=config.split_column,
+    )
+    check_use(config, source)
     if config.val_file is None and config.test_file is None:
         return SourceRows(source, source.split, ((config.source, 0),))
     named = {"train": config.source, "val": config.val_file, "test": config.test_file}
     files = {part: file for part, file in named.items() if file is not None}
-    sets = [_open(config, file, source) for part, file in files.items() if part != "train"]
+    task = source.task
+    sets = [
+        preparation.open(file, target=task.targets, task=task)
+        for part, file in files.items()
+        if part != "train"
+    ]
     starts = np.cumsum([0, len(source), *map(len, sets)])
     blocks = {part: np.arange(*starts[i : i + 2]) for i, part in enumerate(files)}
     return SourceRows(
@@ -67,11 +81,12 @@ def split_rows(
     Where the files make a split without validation rows, a random share of its training rows, as
     large as ``fractions`` says, becomes them.
     """
-    source, fractions, seed = rows.source, config.fractions, config.split_seed
+    source, fractions, seed = rows.source, config.fractions or FRACTIONS, config.split_seed or 0
     chosen = np.arange(len(source)) if usable is None else usable
     if config.folds is not None or config.split != "auto" or rows.split is None:
         return {part: chosen[places] for part, places in _divide(config, source, chosen).items()}
     if len(rows.split["val"]):
+        _refuse_useless(config, source)
         return rows.split
     train = np.intersect1d(rows.split["train"], chosen)
     share = fractions[1] / ((fractions[0] + fractions[1]) or 1)
@@ -95,18 +110,40 @@ def _divide(config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " ch
             if config.split == "scaffold"
             else molecule_groups(config, source, chosen)
         )
-        return fold_split(count, config.folds, config.fold, config.split_seed, groups)
+        return fold_split(count, config.folds, config.fold, config.split_seed or 0, groups)
     if config.split == "scaffold":
-        return scaffold_split([source.smiles[row] for row in chosen], config.fractions)
+        return scaffold_split([source.smiles[row] for row in chosen], config.fractions or FRACTIONS)
     groups = molecule_groups(config, source, chosen)
-    return random_split(count, config.fractions, config.split_seed, groups)
+    return random_split(count, config.fractions or FRACTIONS, config.split_seed or 0, groups)
+
+
+def _refuse_useless(config: DataConfig, source: GraphSet) -> None:
+    """What belongs to a split made here is of no use where the files make it."""
+    given = {
+        "fractions": config.fractions is not None,
+        "split_seed": config.split_seed is not None,
+        "duplicates": config.duplicates == "apart",
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise ValueError(
+                f"data.{name} is of no use, as {source.name} brings its own split; to split it "
+                "anew set data.split to random"
+            )
 
 
 def molecule_groups(
     config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " chosen"]
 ) -> Int64[np.ndarray, " chosen"] | None:
     """Which of the chosen rows a random split keeps together, if any."""
-    if config.duplicates == "apart" or not isinstance(source.graphs, SmilesList):
+    if not isinstance(source.graphs, SmilesList):
+        if config.duplicates == "apart":
+            raise ValueError(
+                f"data.duplicates is of use to molecules given as SMILES only; leave it out for "
+                f"{source.name}"
+            )
+        return None
+    if config.duplicates == "apart":
         return None
     groups: Int64[np.ndarray, " chosen"] = molecule_keys(source.smiles)[chosen]
     return groups
@@ -131,22 +168,3 @@ def find_leaks(rows: SourceRows, split: Split) -> tuple[Leak, ...]:
                 rows.name_of(shared[0].rows["train"][0]),
             )
     return found
-
-
-def _open(config: DataConfig, source: str, like: GraphSet | None = None) -> GraphSet:
-    opened = open_source(
-        source,
-        target=(like.task.targets if like else config.target) or None,
-        smiles_column=config.smiles_column,
-        kind=None if config.kind == "auto" or like else config.kind,
-        metric=None if config.metric == "auto" or like else config.metric,
-        task=like.task if like else None,
-        split_column=config.split_column,
-        separator=config.separator,
-        charset=config.charset,
-        features=build_features(config),
-        neighbors=build_neighbors(config),
-        columns=config.descriptors,
-        descriptors=build_descriptors(config),
-    )
-    return keep_fragments(opened, config.fragments)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from cellformer.basics.parts.trust import allowed_parts
 from cellformer.training.loop.preemption import RESUME_ME, StopRequests, StopSignal
 from cellformer.training.loop.world import PeerError
 
@@ -25,7 +26,7 @@ def launch(folder: Path, processes: int, stop_after: int | None, requests: StopR
     address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
     threads = str(max(1, (os.cpu_count() or 1) // processes))
     command = [sys.executable, "-m", "cellformer.training.member", str(folder)]
-    command += [] if stop_after is None else [str(stop_after)]
+    command += ["" if stop_after is None else str(stop_after), *allowed_parts()]
     members = []
     with requests.deferred():
         try:

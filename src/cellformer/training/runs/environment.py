@@ -3,18 +3,60 @@
 import json
 import platform
 import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from cellformer.basics.decoding import decoded
 from cellformer.training.runs.run_folder import RunFolder, write_json
 
 PACKAGE = Path(__file__).resolve().parents[1]
 PACKAGES = ("cellformer", "torch", "lightning", "numpy", "scipy", "rdkit")
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """The state of a git checkout."""
+
+    commit: str
+    """The commit that it stands at."""
+    dirty: bool
+    """Whether files of the package differ from that commit."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What computes."""
+
+    platform: str
+    """The operating system."""
+    processor: str
+    """The name of the processor."""
+    threads: int
+    """Threads of torch in a process."""
+    gpus: tuple[str, ...]
+    """The names of the GPUs that are there."""
+    processes: int
+    """Processes that train together."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One stretch of a training, from where it began or went on to its end or interruption."""
+
+    began: str | None
+    """When, as in 2026-01-31T12:00:00+00:00; None for a run from before this was kept."""
+    source: SourceState | None
+    """The source of the program; None where it did not run from a git checkout."""
+    versions: Mapping[str, str | None]
+    """Of Python and of the packages that count; None for one that was not installed."""
+    machine: Machine
+    """Where."""
 
 
 def begin_session(folder: RunFolder, processes: int = 1) -> None:
@@ -22,25 +64,31 @@ def begin_session(folder: RunFolder, processes: int = 1) -> None:
 
     A run that was interrupted has several sessions.
     """
-    now = {
-        "began": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": source_state(),
-        "versions": {"python": platform.python_version()} | {n: _version(n) for n in PACKAGES},
-        "machine": machine() | {"processes": processes},
-    }
-    write_json(folder.sessions, [*read_sessions(folder), now])
+    now = Session(
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        source_state(),
+        {"python": platform.python_version()} | {n: _version(n) for n in PACKAGES},
+        replace(machine(), processes=processes),
+    )
+    write_json(folder.sessions, [asdict(each) for each in (*read_sessions(folder), now)])
 
 
-def read_sessions(folder: RunFolder) -> list[dict[str, Any]]:
-    """The sessions so far, the first one first; none for a run of an older version."""
+def read_sessions(folder: RunFolder) -> tuple[Session, ...]:
+    """The sessions so far, the first one first; none for a run of an older version.
+
+    Raises ValueError, naming file and field, where one is off.
+    """
     if not folder.sessions.exists():
-        return []
-    told: list[dict[str, Any]] = json.loads(folder.sessions.read_text(encoding="utf-8"))
-    return told
+        return ()
+    try:
+        told = list(json.loads(folder.sessions.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{folder.sessions}: not a list of sessions ({error})") from error
+    return tuple(decoded(Session, each, f"{folder.sessions}[{n}]") for n, each in enumerate(told))
 
 
 @cache
-def source_state(package: Path = PACKAGE) -> dict[str, Any] | None:
+def source_state(package: Path = PACKAGE) -> SourceState | None:
     """The commit of the source that runs, and whether files of it differ from the commit.
 
     None where the package is not part of a git checkout, or git is not there. It is found out once
@@ -53,7 +101,7 @@ def source_state(package: Path = PACKAGE) -> dict[str, Any] | None:
         dirty = bool(_git(package, "status", "--porcelain", "--", "."))
     except (OSError, subprocess.SubprocessError):
         return None
-    return {"commit": commit, "dirty": dirty}
+    return SourceState(commit, dirty)
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -64,15 +112,10 @@ def _git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def machine() -> dict[str, Any]:
-    """What computes here."""
+def machine() -> Machine:
+    """What computes here, in one process."""
     devices = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-    return {
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "threads": torch.get_num_threads(),
-        "gpus": devices,
-    }
+    return Machine(platform.platform(), _processor(), torch.get_num_threads(), tuple(devices), 1)
 
 
 def _version(package: str) -> str | None:

@@ -5,10 +5,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cellformer.basics.parts.reference import Reference, module_name
+from cellformer.basics.parts.stored import versions
+from cellformer.basics.parts.trust import PartRefusedError
 from cellformer.data.dataset import Task
 from cellformer.model.config import DataShape, DescriptorShape, ModelConfig
-from cellformer.model.plan import AttentionPlan, attention_plan, plan_from_dict
-from cellformer.model.transformer import CellularTransformer
+from cellformer.model.described import CellModel, cell_model
+from cellformer.model.plan import AttentionPlan
+from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.materials.materials import Materials
 from cellformer.training.runs.run_folder import RunFolder, write_json
@@ -27,8 +31,13 @@ class Recipe:
     plan: AttentionPlan
 
     @classmethod
-    def for_materials(cls, config: RunConfig, materials: Materials) -> "Recipe":
-        """Reads shapes off the complexes, and the scaling off the training targets alone."""
+    def for_materials(
+        cls, config: RunConfig, materials: Materials, plan: AttentionPlan | None = None
+    ) -> "Recipe":
+        """Reads shapes off the complexes, and the scaling off the training targets alone.
+
+        ``plan`` stands in for the one that the configuration names.
+        """
         complexes, task = materials.complexes, materials.task
         shape = DataShape.of(complexes, task.outputs, task.rank)
         if complexes.descriptors is not None:
@@ -38,15 +47,18 @@ class Recipe:
             task,
             scaling_of(materials, config.training),
             ModelConfig(config.model, shape),
-            attention_plan(config.attention, max_rank=len(complexes.ranks) - 1),
+            attention_plan(config.attention, len(complexes.ranks) - 1) if plan is None else plan,
         )
 
-    def build(self) -> CellularTransformer:
+    def build(self) -> CellModel:
         """The model, with fresh weights."""
-        return CellularTransformer(self.model, self.plan)
+        return cell_model(self.model, self.plan)
 
     def write(self, folder: RunFolder) -> None:
-        """Writes model.json."""
+        """Writes model.json; raises ValueError for a plan that could not be found again."""
+        attention = plan_to_dict(self.plan)
+        readout = Reference.parse(self.model.architecture.readout)
+        own = [] if readout.module is None else [{"part": f"{module_name(readout.module)}:"}]
         write_json(
             folder.model,
             {
@@ -54,13 +66,17 @@ class Recipe:
                 "task": dataclasses.asdict(self.task),
                 "scaling": dataclasses.asdict(self.scaling),
                 "model": self.model.to_dict(),
-                "attention": self.plan.to_dict(),
+                "attention": attention,
+                "versions": versions([attention, *own]),
             },
         )
 
     @classmethod
     def read(cls, folder: RunFolder) -> "Recipe":
-        """Reads model.json; raises ValueError, naming the file, where it is off."""
+        """Reads model.json; raises ValueError, naming the file, where it is off.
+
+        PartRefusedError where its plan is code that was not named by `allow_parts`.
+        """
         path = folder.require(folder.model)
         try:
             values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -79,6 +95,8 @@ class Recipe:
                 ModelConfig.from_dict(values["model"]),
                 plan_from_dict(values["attention"]),
             )
+        except PartRefusedError as error:
+            raise PartRefusedError(f"{path}: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: not a model description ({error!r})") from error
 

@@ -7,13 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import load_file, save
 from torch import nn
 
-from cellformer.data.dataset import PARTS
 from cellformer.basics.files import replace_atomically
+from cellformer.data.dataset import PARTS
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.training.config import RunConfig
 
@@ -28,6 +27,11 @@ class RunFolder:
     def config(self) -> Path:
         """The full configuration."""
         return self.path / "config.json"
+
+    @property
+    def preparation(self) -> Path:
+        """How its complexes were made, and those of new rows are."""
+        return self.path / "preparation.json"
 
     @property
     def model(self) -> Path:
@@ -55,9 +59,9 @@ class RunFolder:
         return self.path / "sessions.json"
 
     @property
-    def test_predictions(self) -> Path:
-        """The predictions for the test set."""
-        return self.path / "test_predictions.csv"
+    def predictions(self) -> Path:
+        """What the best weights say of the validation and test rows, beside what is true."""
+        return self.path / "predictions.csv"
 
     @property
     def report(self) -> Path:
@@ -121,11 +125,6 @@ class RunFolder:
                     [" ".join(map(str, leak.rows.get(p, ()))) for p in PARTS] for leak in leaks
                 )
                 csv.writer(file).writerows([[f"{part}_rows" for part in PARTS], *lines])
-
-    def read_summary(self) -> dict[str, Any]:
-        """The result of a finished run."""
-        values: dict[str, Any] = json.loads(self.require(self.summary).read_text(encoding="utf-8"))
-        return values
 
     def require(self, file: Path) -> Path:
         """The file, if it is there; otherwise raises FileNotFoundError."""

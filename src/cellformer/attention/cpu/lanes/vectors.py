@@ -10,8 +10,10 @@ Numba's cache notices changes of the file of a cached function only: after a cha
 from typing import no_type_check
 
 from llvmlite import ir
-from numba.core import cgutils, errors, types
+from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
+
+from cellformer.attention.cpu.lanes.addresses import first_element
 
 INTEGER = ir.IntType(32)
 BYTES = ir.IntType(8).as_pointer()
@@ -61,50 +63,10 @@ def broadcast(builder, number, vector):
 
 
 @no_type_check
-def _first_element(context, builder, numbers_type, numbers):
-    if isinstance(numbers_type, types.CPointer):
-        return numbers
-    if numbers_type.layout != "C" or numbers_type.ndim != 1:
-        raise errors.TypingError(f"a flat contiguous array is needed, got {numbers_type}")
-    return context.make_array(numbers_type)(context, builder, numbers).data
-
-
-@no_type_check
 def _pointer(context, builder, numbers_type, numbers, index, lanes):
     # Without Numba's wrapping of negative indices, which costs as much as the load.
-    first = _first_element(context, builder, numbers_type, numbers)
+    first = first_element(context, builder, numbers_type, numbers)
     return builder.bitcast(builder.gep(first, [index]), lanes.vector.as_pointer())
-
-
-@intrinsic
-@no_type_check
-def address(typing, numbers):
-    """Where a flat contiguous array starts, as a pointer, which can be indexed like the array.
-
-    Passing an array costs much more: it is seven numbers, and references to it are counted.
-    Whoever made the array must `keep` it for as long as the pointer is used.
-    """
-
-    def emit(context, builder, signature, values):
-        return _first_element(context, builder, numbers, values[0])
-
-    return types.CPointer(numbers.dtype)(numbers), emit
-
-
-@intrinsic
-@no_type_check
-def beyond(typing, pointer, count):
-    """The pointer to the element ``count`` places further on."""
-    return pointer(pointer, types.intp), lambda context, builder, signature, values: builder.gep(
-        values[0], [values[1]]
-    )
-
-
-@intrinsic
-@no_type_check
-def keep(typing, array):
-    """Does nothing, but an array is not freed before its last use."""
-    return types.void(array), lambda context, builder, signature, values: context.get_dummy_value()
 
 
 @intrinsic

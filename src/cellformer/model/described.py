@@ -1,0 +1,150 @@
+"""A cellular transformer beside what is known of complexes as wholes.
+
+*Not in the paper*, whose complexes have no descriptors.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.model.config import ModelConfig
+from cellformer.model.descriptors import CountHead, DescriptorValues
+from cellformer.model.embedding import CellEmbedding
+from cellformer.model.plan import AttentionPlan
+from cellformer.model.transformer import CellularTransformer
+
+OF_TRANSFORMER = ("embedding", "layers", "final_norms", "readout")
+"""What the transformer consists of."""
+
+
+class DescribedTransformer(nn.Module):
+    """Predicts for complexes that have descriptors: from their cells, values and counts.
+
+    Values move the hidden vectors of the cells before the first layer, and the prediction
+    (`DescriptorValues`); counts have a prediction of their own (`CountHead`). Raises ValueError
+    if the configuration describes no descriptors, and as `CellularTransformer` does.
+    """
+
+    def __init__(self, config: ModelConfig, plan: AttentionPlan):
+        super().__init__()
+        described, architecture = config.data.descriptors, config.architecture
+        if described is None:
+            raise ValueError(
+                "the configuration describes no descriptors of complexes; make a "
+                "CellularTransformer"
+            )
+        outputs = config.data.outputs
+        self.config = config
+        self.transformer = CellularTransformer(
+            replace(config, data=replace(config.data, descriptors=None)), plan
+        )
+        self.values = (
+            DescriptorValues(described, architecture.width, outputs) if described.mean else None
+        )
+        self.counts = (
+            CountHead(
+                described,
+                0 if self.values is None else self.values.columns,
+                architecture.descriptor_width,
+                outputs,
+                architecture.descriptor_dropout,
+            )
+            if described.counts
+            else None
+        )
+        self.register_load_state_dict_pre_hook(_within)  # type: ignore[no-untyped-call]
+
+    @property
+    def plan(self) -> AttentionPlan:
+        """Who attends to whom."""
+        return self.transformer.plan
+
+    @property
+    def embedding(self) -> CellEmbedding:
+        """The first layer of the transformer."""
+        return self.transformer.embedding
+
+    @property
+    def layers(self) -> nn.ModuleList:
+        """The layers of the transformer."""
+        return self.transformer.layers
+
+    def forward(self, batch: CellBatch) -> Float[Tensor, "complex output"]:
+        """One row per complex.
+
+        Raises ValueError if the batch has other descriptors than the model knows, and as
+        `CellularTransformer` does.
+        """
+        return self.from_embedded(self.embedded(batch), batch)
+
+    def embedded(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
+        """The hidden vectors of all cells before values move them, one tensor per rank."""
+        return self.transformer.embedded(batch)
+
+    def from_embedded(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Float[Tensor, "complex output"]:
+        """`forward` after the embedding: the prediction for these first hidden vectors."""
+        prediction = self._from_cells(cells, batch)
+        if self.counts is None:
+            return prediction
+        return self.counts.joined(prediction, self._from_counts(self.counts, batch))
+
+    def opinions(self, batch: CellBatch) -> list[Float[Tensor, "complex output"]]:
+        """The prediction from the cells and, where complexes are described by counts, that from
+        the counts; `forward` gives a weighted mean of the two.
+        """
+        from_cells = self._from_cells(self.embedded(batch), batch)
+        if self.counts is None:
+            return [from_cells]
+        return [from_cells, self._from_counts(self.counts, batch)]
+
+    def embed(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
+        """The hidden vectors of all cells after the last layer, one tensor per rank of the batch.
+
+        Raises ValueError as `forward` does.
+        """
+        return self.transformer.through_layers(self._moved(self.embedded(batch), batch), batch)
+
+    def _from_cells(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Float[Tensor, "complex output"]:
+        prediction = self.transformer.from_embedded(self._moved(cells, batch), batch)
+        if self.values is None:
+            return prediction
+        added: Tensor = self.values(self.values.known(batch))
+        return prediction + added
+
+    def _from_counts(self, head: CountHead, batch: CellBatch) -> Float[Tensor, "complex output"]:
+        prediction: Tensor = head(batch, None if self.values is None else self.values.known(batch))
+        return prediction
+
+    def _moved(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Sequence[Float[Tensor, "_ width"]]:
+        if self.values is None:
+            return cells
+        return self.values.shifted(cells, self.values.known(batch), batch)
+
+
+CellModel: TypeAlias = CellularTransformer | DescribedTransformer
+"""What a run trains."""
+
+
+def cell_model(config: ModelConfig, plan: AttentionPlan) -> CellModel:
+    """A model with fresh weights: the paper's, within another one where there are descriptors."""
+    if config.data.descriptors is None:
+        return CellularTransformer(config, plan)
+    return DescribedTransformer(config, plan)
+
+
+def _within(module: nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:
+    """Weights of before name what the transformer consists of as parts of the whole."""
+    for name in list(state):
+        own = name.removeprefix(prefix)
+        if name.startswith(prefix) and own.partition(".")[0] in OF_TRANSFORMER:
+            state[f"{prefix}transformer.{own}"] = state.pop(name)

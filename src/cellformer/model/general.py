@@ -1,0 +1,69 @@
+"""General attention: one softmax over the cells of all ranks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from cellformer.attention.arrows import Pattern
+from cellformer.model.diagram import TensorDiagram, paper_diagram
+from cellformer.model.layer import GeneralLayer, LayerOptions, Layers
+from cellformer.model.relation import Relation
+
+
+@dataclass(frozen=True)
+class General:
+    """One attention over the cells of all ranks, biased by the diagram's block matrix.
+
+    Source: the paper, section "General cellular attention". Raises ValueError if an arrow of the
+    diagram says that it is dense: here all are, or none.
+    """
+
+    diagram: TensorDiagram
+    dense: bool
+
+    def __post_init__(self) -> None:
+        for arrow in self.diagram.arrows:
+            if arrow.dense:
+                raise ValueError(
+                    f"the arrow {arrow} is dense, but general attention is dense or sparse as a "
+                    "whole; say General(diagram, dense=True) and leave the arrows sparse"
+                )
+
+    def relations(self, dim: int) -> tuple[Relation, ...]:
+        """A single one, of all ranks that there are."""
+        return (Relation.over_all(self.diagram, dim, self.dense),)
+
+    def layer(self, options: LayerOptions) -> GeneralLayer:
+        """A layer with fresh weights."""
+        return GeneralLayer(self.diagram.num_ranks, self.dense, options, options.feedforward())
+
+    def through(
+        self,
+        layers: Layers,
+        cells: Sequence[Float[Tensor, "_ width"]],
+        patterns: Sequence[Pattern | None],
+        vertices_only: bool,
+    ) -> list[Float[Tensor, "_ width"]]:
+        """The hidden vectors after all layers; all ranks take part in each."""
+        tokens = torch.cat(list(cells))
+        for layer in layers:
+            tokens = layer(tokens, *patterns, cells)
+        return list(torch.split(tokens, [len(rows) for rows in cells]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON holds it; raises ValueError as `Arrow.to_dict` does."""
+        return {"kind": "general", "dense": self.dense, **self.diagram.to_dict()}
+
+
+def general_sparse(max_rank: int = 2) -> General:
+    """General attention over the stored entries of the paper's block matrix."""
+    return General(paper_diagram(max_rank), dense=False)
+
+
+def general_dense(max_rank: int = 2) -> General:
+    """General attention over all cells of a complex, biased by the paper's block matrix."""
+    return General(paper_diagram(max_rank), dense=True)

@@ -1,0 +1,62 @@
+"""What the weights of a run say of the rows that they were scored on, row by row."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int64
+
+from cellformer.basics.files import replace_atomically
+from cellformer.complexes.many.ragged import ranges
+from cellformer.data.dataset import Task
+from cellformer.training.answers.predict import columns_of
+from cellformer.training.materials.materials import Materials
+
+
+def predictions_of(
+    materials: Materials, outputs: Mapping[str, Float[np.ndarray, "_ output"]]
+) -> pd.DataFrame:
+    """A line for every row, or cell, that has a true value: row, part, truth and prediction.
+
+    ``outputs`` are values in the user's units, or logits, for each part.
+    """
+    return pd.concat([_of_part(materials, *each) for each in outputs.items()])
+
+
+def write_predictions(path: Path, tables: Sequence[pd.DataFrame]) -> None:
+    """Writes predictions.csv; numbers read back the same."""
+    with replace_atomically(path) as unfinished:
+        pd.concat(tables).to_csv(unfinished, index=False, float_format="%.9g", lineterminator="\n")
+
+
+def _of_part(
+    materials: Materials, part: str, outputs: Float[np.ndarray, "answer output"]
+) -> pd.DataFrame:
+    task, complexes, chosen = materials.task, materials.complexes, materials.split[part]
+    rows = materials.rows[chosen] % (len(materials.graphs) // materials.copies)
+    columns: dict[str, object] = {"row": rows}
+    if task.rank is not None:
+        counts = complexes.num_cells[chosen, task.rank]
+        columns = {"row": np.repeat(rows, counts), "cell": _counted(counts)}
+    truth = complexes.targets_of(chosen)
+    columns["part"] = [part] * len(truth)
+    for number, target in enumerate(task.targets):
+        name = f"truth_{target}" if len(task.targets) > 1 else "truth"
+        columns[name] = _as_told(task, truth[:, number])
+    columns |= columns_of(task, outputs[None])
+    known: pd.DataFrame = pd.DataFrame(columns).loc[np.isfinite(truth).any(axis=1)]
+    return known
+
+
+def _counted(counts: Int64[np.ndarray, " complex"]) -> Int64[np.ndarray, " cell"]:
+    """The numbers of the cells of some complexes, which begin anew in each."""
+    cells: Int64[np.ndarray, " cell"] = ranges(np.zeros_like(counts), counts)[0]
+    return cells
+
+
+def _as_told(task: Task, values: Float[np.ndarray, " answer"]) -> object:
+    """Numbers as they are, classes by their labels; blank where unknown."""
+    if not task.labels:
+        return values
+    return [None if np.isnan(value) else task.labels[int(value)] for value in values]

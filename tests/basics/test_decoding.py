@@ -1,0 +1,69 @@
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import pytest
+
+from cellformer.basics.decoding import decoded
+
+
+@dataclass(frozen=True)
+class Inner:
+    name: str
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Outer:
+    rate: float
+    kind: Literal["a", "b"]
+    inner: Inner
+    others: Mapping[str, Inner | None]
+    open: bool
+
+    def __post_init__(self):
+        if self.rate < 0:
+            raise ValueError(f"rate cannot be negative, got {self.rate}")
+
+
+GOOD = {
+    "rate": 1,
+    "kind": "a",
+    "inner": {"name": "x", "sizes": [1, 2]},
+    "others": {"y": None, "z": {"name": "z", "sizes": []}},
+    "open": True,
+}
+
+
+def test_what_was_written_is_read():
+    found = decoded(Outer, GOOD, "file")
+    assert found == Outer(1.0, "a", Inner("x", (1, 2)), {"y": None, "z": Inner("z", ())}, True)
+    assert isinstance(found.rate, float)
+    assert decoded(Inner, {**asdict(found.inner), "sizes": [1, 2]}, "file") == found.inner
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rate": "1"}, r"file: rate must be a finite number, got '1'"),
+        ({"rate": float("nan")}, "file: rate must be a finite number"),
+        ({"rate": True}, "file: rate must be a finite number"),
+        ({"rate": None}, "file: rate must be a finite number, got None"),
+        ({"rate": -1.0}, "file: rate cannot be negative"),
+        ({"kind": "c"}, "file: kind: unknown value 'c'.*choose from a, b"),
+        ({"open": 1}, "file: open must be true or false"),
+        ({"inner": []}, "file: inner must be a mapping of fields"),
+        ({"inner": {"name": "x"}}, r"file: the field inner\.sizes is missing"),
+        ({"inner": {"name": 3, "sizes": []}}, r"file: inner\.name must be text, got 3"),
+        ({"inner": {"name": "x", "sizes": [1, 2.5]}}, r"inner\.sizes\[1\] must be a whole number"),
+        ({"inner": {"name": "x", "sizes": 3}}, r"inner\.sizes must be a list"),
+        ({"others": {"y": 3}}, r"others\.y must be a mapping of fields, got 3"),
+        ({"others": None}, "others must be a mapping"),
+        ({"rates": 1}, "unknown field 'rates'; did you mean 'rate'"),
+    ],
+)
+def test_what_is_off_is_told_with_its_place(change, message):
+    with pytest.raises(ValueError, match=message):
+        decoded(Outer, GOOD | change, "file")
+    with pytest.raises(ValueError, match="file must be a mapping of fields, got 3"):
+        decoded(Outer, 3, "file")

@@ -1,0 +1,79 @@
+"""What the pages say is what the files of results/ say."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from benchmarks.claims import Claim, chosen_by_validation, claims
+from benchmarks.kept import ROOT, Kept
+
+from benchmarks import claims as module
+
+CODE = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
+VERSIONS = {"3.11", "2026.09.1"}
+FIGURE = re.compile(r"\d+\.\d+(?:\.\d+)?")
+
+
+@pytest.fixture(scope="module")
+def all_claims():
+    return list(claims())
+
+
+def plain(text):
+    """Without code and addresses."""
+    return CODE.sub(" ", " ".join(text.split()))
+
+
+def test_every_claim_stands_on_its_page(all_claims):
+    assert [claim.words for claim in all_claims if not claim.stands] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "end"),
+    [("README.md", None), ("results/README.md", "## Where they come from"),
+     ("docs/choosing.md", "## What does not need"), ("docs/small-tables.md", "## How it was made")],
+)  # fmt: skip
+def test_no_figure_of_a_page_is_left_out(page, end, all_claims):
+    text = (ROOT / page).read_text("utf-8")
+    text = text[: text.index(end)] if end else text
+    told = FIGURE.findall(plain(text))
+    claimed = [n for c in all_claims if c.page == page for n in FIGURE.findall(plain(c.words))]
+    assert sorted(told) == sorted([*claimed, *(n for n in told if n in VERSIONS)])
+
+
+def test_the_readme_shows_every_combination_and_in_bold_what_validation_chose(all_claims):
+    (line,) = (c.words for c in all_claims if "regenerated GCB-hard" in c.words)
+    kept = {name: Kept.of(name) for name in module.OURS_ON_GCB}
+    best = max(kept.values(), key=lambda each: each.mean("val"))
+    assert best.name == chosen_by_validation(kept)[0]
+    assert f"**{best.told()}** ({best.mean('val'):.3f})" in line
+    assert line.count("**") == 2
+    for each in kept.values():
+        assert len(each.runs) == 3
+        assert f"({each.mean('val'):.3f})" in line
+
+
+def test_the_bold_figure_of_zinc_is_what_validation_chose():
+    runs = [Kept.of(name) for name in module.ZINC]
+    assert min(runs, key=lambda each: each.mean("val")).name == "zinc/pairwise-mixed-rwbspe"
+
+
+def test_the_time_of_zinc_stands_with_the_ring_sizes(all_claims):
+    for page in ("README.md", "results/README.md", "docs/choosing.md"):
+        paragraphs = (ROOT / page).read_text("utf-8").split("\n")
+        (row,) = (line for line in paragraphs if "0.081" in line)
+        before = paragraphs[: paragraphs.index(row)][-6:]
+        assert "ring sizes" in " ".join([*before, row]), page
+
+
+def test_a_page_that_says_something_else_is_found(all_claims, monkeypatch, capsys):
+    good = all_claims[0]
+    assert not replace(good, words=good.words.replace("2.531", "2.530")).stands
+    assert Claim("README.md", "Transformers whose tokens\n   are the", "").stands
+    monkeypatch.setattr(module, "claims", lambda: iter(all_claims))
+    assert module.main() == 0
+    told = capsys.readouterr().out
+    assert f"README.md: {good.words}\n    from nci" in told
+    monkeypatch.setattr(module, "claims", lambda: iter([replace(good, words="of cheese")]))
+    assert module.main() == 1
+    assert "NOT ON THE PAGE: of cheese" in capsys.readouterr().out

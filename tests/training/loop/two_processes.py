@@ -1,0 +1,119 @@
+"""What test_distributed.py has two processes do together; each tells what it found as JSON."""
+
+import json
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from cellformer.training.config import RunConfig
+from cellformer.training.loop.module import CellularModule
+from cellformer.training.loop.preemption import TrainingInterrupted
+from cellformer.training.loop.world import PeerError, joined
+from cellformer.training.train import resume, train
+
+RANK = int(os.environ["RANK"])
+
+
+@contextmanager
+def watched(name, seen):
+    """Calls ``seen`` before each call of a method of the module."""
+    method = getattr(CellularModule, name)
+
+    def call(self, *arguments):
+        seen(self, *arguments)
+        return method(self, *arguments)
+
+    setattr(CellularModule, name, call)
+    try:
+        yield
+    finally:
+        setattr(CellularModule, name, method)
+
+
+def train_whole(config, folder):
+    """How many complexes a step had here, and how many values were scored, here and in all."""
+    sizes, scored = [], []
+
+    def validated(module):
+        own = torch.cat([targets for _, targets in module.validated])[:, :1]
+        scored.append([len(own), int((~module.world.gathered(own).isnan()).sum())])
+
+    with (
+        watched("training_step", lambda _, batch, __: sizes.append(batch.num_complexes)),
+        watched("on_validation_epoch_end", validated),
+    ):
+        scores = train(config, folder / "whole").scores
+    return {"scores": scores, "sizes": sizes, "scored": scored}
+
+
+def stop_and_resume(config, folder):
+    """One process gets a signal in the second step of the second epoch."""
+    model = replace(config.model, dropout=0.1, attention_dropout=0.1)
+    config = replace(config, model=model, training=replace(config.training, epochs=2))
+    train(config, folder / "uninterrupted")
+    steps, told = [], {}
+
+    def stop(module, batch, number):
+        steps.append(number)
+        if RANK == 1 and len(steps) == 6:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        with watched("training_step", stop):
+            train(config, folder / "stopped")
+    except TrainingInterrupted as error:
+        told["stopped"] = [error.signal, len(steps)]
+    resume(folder / "stopped")
+    return told
+
+
+def fail(config, folder):
+    """The folder is taken, which the first process finds out; the second one fails alone."""
+    told = {}
+    try:
+        train(config, folder / "whole")
+    except (FileExistsError, PeerError) as error:
+        told["taken"] = type(error).__name__
+    with joined("cpu") as world:
+        try:
+            world.together(lambda: [1][world.rank])
+        except (IndexError, PeerError) as error:
+            told["together"] = type(error).__name__
+    return told
+
+
+def lose_one(config, folder):
+    """The second process is killed."""
+
+    def kill(module, batch, number):
+        if RANK == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    try:
+        with watched("training_step", kill):
+            train(config, folder / "killed")
+    except PeerError as error:
+        (folder / "lost.txt").write_text(str(error))
+        return 1
+    return 0
+
+
+def main(config_file, folder):
+    torch.set_num_threads(1)
+    config, folder = RunConfig.from_json(Path(config_file)), Path(folder)
+    told = {
+        **train_whole(config, folder),
+        **stop_and_resume(config, folder),
+        **fail(config, folder),
+    }
+    (folder / f"told-{RANK}.json").write_text(json.dumps(told))
+    return lose_one(config, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
