@@ -147,7 +147,7 @@ def _together(
     return Made(encode_many(lifted.complexes, encodings), failures)
 
 
-def _check(lifted: Lifted, lifting: CollectiveLifting, graphs: int) -> None:
+def _check(lifted: object, lifting: CollectiveLifting, graphs: int) -> None:
     """Raises TypeError or ValueError unless every graph has a complex or a reason."""
     if not isinstance(lifted, Lifted):
         raise TypeError(
