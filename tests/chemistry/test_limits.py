@@ -4,7 +4,13 @@ from rdkit import Chem
 
 from cellformer.chemistry.canonical import canonical_smiles
 from cellformer.chemistry.fragments import largest_fragment
-from cellformer.chemistry.limits import MAX_ATOMS, MAX_CHARACTERS, MAX_DRAWN_ATOMS, check_text
+from cellformer.chemistry.limits import (
+    MAX_ATOMS,
+    MAX_CHARACTERS,
+    MAX_DRAWN_ATOMS,
+    MAX_WRITTEN_ATOMS,
+    check_text,
+)
 from cellformer.chemistry.morgan import morgan_counts
 from cellformer.chemistry.smiles import atoms_and_bonds, parse_smiles
 from cellformer.data.splitting.molecule_keys import molecule_keys
@@ -96,16 +102,22 @@ def test_a_chain_may_be_as_long_as_it_can_be_written_and_bonds_are_counted_once(
     assert len(features) == 39_999
     tree = "C(C)" * 10_000 + "C"
     assert len(atoms_and_bonds(tree)[1]) == 20_000
-    atom_types, pairs, _ = atoms_and_bonds("C" * (MAX_ATOMS + 1), "zinc")
-    assert len(atom_types) == len(pairs) + 1 == MAX_ATOMS + 1
 
 
 def test_what_takes_quadratic_or_cubic_time_stops_at_smaller_molecules():
     long, drawn = "C" * (MAX_ATOMS + 1), "C" * (MAX_DRAWN_ATOMS + 1)
     with pytest.raises(ValueError, match="10,001 atoms; Morgan counts"):
         morgan_counts([long])
-    assert canonical_smiles(long) == long  # in the order it has, whatever that is
+    far = f"O{'C' * MAX_WRITTEN_ATOMS}"
+    assert canonical_smiles(far) == canonical_smiles(f" {far}") == far
+    assert canonical_smiles(far[:-1]) == far[-2:0:-1] + "O"
+    for refused in (lambda: atoms_and_bonds(far, "zinc"), lambda: largest_fragment(f"{far}.O")):
+        with pytest.raises(ValueError, match=r"5,00\d atoms; RDKit writes SMILES of up to 5,000"):
+            refused()
     assert scaffold_of(drawn) == drawn
     assert scaffold_of(drawn[1:30]) == ""
-    with pytest.raises(ValueError, match="1,001 atoms; structural formulas"):
+    with pytest.raises(ValueError, match="1,001 atoms and 0 rings; structural formulas"):
         molecule_positions(drawn)
+    hoop = "C%10" + "Cc1ccc(cc1)" * 11 + "C%10"
+    with pytest.raises(ValueError, match=r"79 atoms and 2,0\d\d rings; structural formulas"):
+        molecule_positions(hoop)

@@ -11,7 +11,7 @@ def largest_fragment(smiles: str) -> str:
 
     The largest has the most atoms, hydrogens included; of equally many the heaviest is taken, then
     the first by its SMILES (RDKit's ``LargestFragmentChooser``). Its charge is kept. Raises
-    ValueError where RDKit fails to choose.
+    ValueError where RDKit fails to choose, and for a molecule too large to be written.
     """
     if "." not in smiles:
         return smiles
@@ -20,7 +20,7 @@ def largest_fragment(smiles: str) -> str:
 
     from cellformer.chemistry.reasons import one_reason
     from cellformer.chemistry.smiles import parse_smiles
-    from cellformer.chemistry.writing import written
+    from cellformer.chemistry.writing import check_written, written
 
     try:
         molecule = parse_smiles(smiles)
@@ -29,4 +29,5 @@ def largest_fragment(smiles: str) -> str:
     with rdBase.BlockLogs(), one_reason(smiles):
         if len(Chem.GetMolFrags(molecule)) < 2:
             return smiles
+        check_written(molecule)
         return written(rdMolStandardize.LargestFragmentChooser().choose(molecule))

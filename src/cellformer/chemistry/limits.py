@@ -12,9 +12,14 @@ MAX_CHARACTERS = 100_000
 """Of a SMILES."""
 MAX_ATOMS = 10_000
 """As written, hydrogens too. Chains and trees of plain atoms may have as many as can be written:
-reading them takes linear time. They get no canonical order and no fingerprint beyond this."""
+reading them takes linear time. They get no fingerprint beyond this."""
+MAX_WRITTEN_ATOMS = 5_000
+"""Of a molecule that RDKit writes as a SMILES: it walks along a chain by calls within calls, and
+three times as many atoms overflow the stack of a process."""
 MAX_DRAWN_ATOMS = 1_000
 """Of a structural formula and of a scaffold, both of which take cubic time."""
+MAX_DRAWN_RINGS = 2_000
+"""Of a structural formula: the time grows with a power of the rings that RDKit lists."""
 MAX_ON_ONE_ATOM = 127
 """Hydrogens, neighbors and charges: RDKit counts them in eight bits and their sign."""
 

@@ -30,8 +30,8 @@ def zinc_types(
     """Atom types 0 ... 27, the two atoms of each bond, bond types: single 1, double 2, triple 3.
 
     As in the published set, atoms come in the order of the molecule's canonical Kekule SMILES, and
-    which bonds of an aromatic ring are double is as written there (large molecules: `written`).
-    Raises ValueError, naming the atom, where the dictionary has no such type or bond.
+    which bonds of an aromatic ring are double is as written there. Raises ValueError, naming the
+    atom, where the dictionary has no such type or bond, and for a molecule too large to be written.
     """
     kekulized = Chem.Mol(molecule)
     Chem.Kekulize(kekulized)
