@@ -11,6 +11,10 @@ def hoop(units):
     return "C%10" + "Cc1ccc(cc1)" * units + "C%10"
 
 
+def rings_of(molecule):
+    return molecule.GetRingInfo().NumRings()  # of a molecule that somebody holds
+
+
 def bonds_of(smiles):
     molecule = Chem.MolFromSmiles(smiles, sanitize=False)
     return [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
@@ -26,7 +30,7 @@ def molecule_of(graph):
 
 @pytest.mark.parametrize("units", [3, 5, 8])
 def test_the_shortest_rings_of_a_hoop_are_about_those_that_rdkit_lists(units):
-    listed = Chem.MolFromSmiles(hoop(units)).GetRingInfo().NumRings()
+    listed = rings_of(Chem.MolFromSmiles(hoop(units)))
     assert listed >= 2**units
     assert listed / 2 <= shortest_rings(bonds_of(hoop(units))) <= listed
 
@@ -51,7 +55,7 @@ def test_a_hoop_whose_rings_would_fill_the_memory_is_refused():
         with pytest.raises(ValueError, match="equally short rings") as error:
             parse_smiles(hoop(units))
         assert len(str(error.value).splitlines()) == 1
-    assert parse_smiles(hoop(10)).GetRingInfo().NumRings() > 1024
+    assert rings_of(parse_smiles(hoop(10))) > 1024
 
 
 def test_a_lattice_that_would_take_minutes_is_refused_and_one_of_seconds_is_not():
@@ -63,8 +67,8 @@ def test_a_lattice_that_would_take_minutes_is_refused_and_one_of_seconds_is_not(
 
 def test_many_small_ring_systems_are_no_large_one():
     check_rings(molecule_of(nx.disjoint_union_all([nx.complete_graph(4)] * 500)), 500)
-    assert parse_smiles("C1CCCCC1" * 200).GetRingInfo().NumRings() == 200
+    assert rings_of(parse_smiles("C1CCCCC1" * 200)) == 200
 
 
 def test_cages_are_no_hoops():
-    assert parse_smiles("C12C3C4C1C5C2C3C45").GetRingInfo().NumRings() == 6  # cubane
+    assert rings_of(parse_smiles("C12C3C4C1C5C2C3C45")) == 6  # cubane

@@ -22,8 +22,8 @@ def molecule_positions(smiles: str) -> Float64[np.ndarray, "atom 2"]:
     atoms, rings = molecule.GetNumAtoms(), molecule.GetRingInfo().NumRings()
     if atoms > MAX_DRAWN_ATOMS or rings > MAX_DRAWN_RINGS:
         raise ValueError(
-            f"{quoted(smiles)} has {atoms:,} atoms and {rings:,} rings; structural formulas are drawn "
-            f"of up to {MAX_DRAWN_ATOMS:,} and {MAX_DRAWN_RINGS:,}"
+            f"{quoted(smiles)} has {atoms:,} atoms and {rings:,} rings; structural formulas are "
+            f"drawn of up to {MAX_DRAWN_ATOMS:,} and {MAX_DRAWN_RINGS:,}"
         )
     with rdBase.BlockLogs(), one_reason(smiles):
         rdDepictor.Compute2DCoords(molecule)
