@@ -52,21 +52,21 @@ def test_rings_through_pairs_of_atoms_are_counted(graph, rings):
 
 def test_a_hoop_whose_rings_would_fill_the_memory_is_refused():
     for units in (16, 20, 60):
-        with pytest.raises(ValueError, match="equally short rings") as error:
+        with pytest.raises(ValueError, match=r"^'C%10.*equally short rings") as error:
             parse_smiles(hoop(units))
         assert len(str(error.value).splitlines()) == 1
     assert rings_of(parse_smiles(hoop(10))) > 1024
 
 
 def test_a_lattice_that_would_take_minutes_is_refused_and_one_of_seconds_is_not():
-    with pytest.raises(ValueError, match=r"a ring system has 3,\d+ atoms"):
-        check_rings(molecule_of(nx.hexagonal_lattice_graph(40, 40)), 1)
-    check_rings(molecule_of(nx.hexagonal_lattice_graph(25, 25)), 1)
-    check_rings(molecule_of(nx.cycle_graph(10_000)), 1)
+    with pytest.raises(ValueError, match=r"it: a ring system has 3,\d+ atoms"):
+        check_rings(molecule_of(nx.hexagonal_lattice_graph(40, 40)), 1, "it")
+    check_rings(molecule_of(nx.hexagonal_lattice_graph(25, 25)), 1, "it")
+    check_rings(molecule_of(nx.cycle_graph(10_000)), 1, "it")
 
 
 def test_many_small_ring_systems_are_no_large_one():
-    check_rings(molecule_of(nx.disjoint_union_all([nx.complete_graph(4)] * 500)), 500)
+    check_rings(molecule_of(nx.disjoint_union_all([nx.complete_graph(4)] * 500)), 500, "it")
     assert rings_of(parse_smiles("C1CCCCC1" * 200)) == 200
 
 

@@ -15,10 +15,10 @@ MAX_WORK = 5_000_000_000
 """Of a ring system: rings times atoms squared, which is how long RDKit takes for lattices."""
 
 
-def check_rings(molecule: Chem.Mol, fragments: int) -> None:
+def check_rings(molecule: Chem.Mol, fragments: int, name: str) -> None:
     """Raises ValueError where a ring system has too many rings, or is too large, to be searched.
 
-    ``fragments`` is the greatest number that the molecule may have.
+    ``fragments`` is the greatest number that the molecule may have, ``name`` tells it in messages.
     """
     if molecule.GetNumBonds() - molecule.GetNumAtoms() + fragments <= FEW_RINGS:
         return
@@ -33,15 +33,16 @@ def check_rings(molecule: Chem.Mol, fragments: int) -> None:
             continue
         if (rings + 30) * members**2 > MAX_WORK:
             raise ValueError(
-                f"a ring system has {members:,} atoms and {rings:,} independent rings, more than "
-                "RDKit searches within seconds; leave the molecule out, or describe a part of it"
+                f"{name}: a ring system has {members:,} atoms and {rings:,} independent rings, "
+                "more than RDKit searches within seconds; leave the molecule out, or describe a "
+                "part of it"
             )
         shortest = shortest_rings(edges)
         if shortest > MAX_RINGS:
             raise ValueError(
-                f"a ring system has more than {MAX_RINGS:,} equally short rings, as macrocycles "
-                f"through para-rings do ({shortest:.2g}); RDKit lists all of them; leave the "
-                "molecule out"
+                f"{name}: a ring system has more than {MAX_RINGS:,} equally short rings, as "
+                f"macrocycles through para-rings do ({shortest:.2g}); RDKit lists all of "
+                "them; leave the molecule out"
             )
 
 

@@ -65,7 +65,7 @@ def parse_smiles(smiles: str) -> Chem.Mol:
         if not as_written.GetNumAtoms():
             raise ValueError(f"{quoted(smiles)} has no atoms")
         _check_neighbors(as_written, smiles)
-        check_rings(as_written, fragments=smiles.count(".") + 1)
+        check_rings(as_written, smiles.count(".") + 1, quoted(smiles))
         molecule = _sanitized(as_written, smiles)
         if molecule is None:
             problems = Chem.DetectChemistryProblems(as_written)

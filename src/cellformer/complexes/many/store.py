@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
-from cellformer.complexes.many.writing import Kind, Part, file_name, part_of, write_parts
+from cellformer.complexes.many.writing import ArrayKind, StorePart, file_name, part_of, write_parts
 
 Meta: TypeAlias = dict[str, Any]
 """What the writer wishes to remember with the arrays; anything that JSON can hold."""
@@ -67,7 +67,7 @@ def merge_stores(
 
 
 def _merge(
-    parts: Sequence[Part], folder: str | os.PathLike[str], meta: Mapping[str, Any] | None
+    parts: Sequence[StorePart], folder: str | os.PathLike[str], meta: Mapping[str, Any] | None
 ) -> None:
     path = Path(folder)
     if path.exists():
@@ -157,16 +157,16 @@ def unfinished_folder(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
 
 
-def _stored_part(path: Path) -> Part:
+def _stored_part(path: Path) -> StorePart:
     """A store whose arrays are mapped when they are read."""
     manifest = _read_manifest(path)
     try:
         recorded = manifest["arrays"]
-        return Part(
+        return StorePart(
             manifest["complexes"],
             manifest["ranks"],
             manifest.get("target_rank"),
-            {name: Kind(tuple(each["shape"]), np.dtype(each["dtype"]))
+            {name: ArrayKind(tuple(each["shape"]), np.dtype(each["dtype"]))
              for name, each in recorded.items()},
             lambda name: _map_array(path, name, recorded[name], verify=False),
         )  # fmt: skip

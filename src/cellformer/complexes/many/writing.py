@@ -21,7 +21,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class ArrayKind:
     """What is known of an array without reading it."""
 
     shape: tuple[int, ...]
@@ -29,17 +29,17 @@ class Kind:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class StorePart:
     """A collection of complexes whose arrays can be read one by one."""
 
     complexes: int
     ranks: int
     target_rank: int | None
-    kinds: Mapping[str, Kind]  # of the arrays it has, by their names in a store
+    kinds: Mapping[str, ArrayKind]  # of the arrays it has, by their names in a store
     read: Callable[[str], Array]
 
 
-def part_of(ragged: RaggedComplexes) -> Part:
+def part_of(ragged: RaggedComplexes) -> StorePart:
     """A collection that is open already."""
     arrays: dict[str, Array] = {"encoding_signs": ragged.encoding_signs}
     if ragged.targets is not None:
@@ -50,11 +50,11 @@ def part_of(ragged: RaggedComplexes) -> Part:
     for number, rank in enumerate(ragged.ranks):
         for name in RaggedRank.ARRAYS:
             arrays[f"rank{number}_{name}"] = getattr(rank, name)
-    kinds = {name: Kind(array.shape, array.dtype) for name, array in arrays.items()}
-    return Part(len(ragged), len(ragged.ranks), ragged.target_rank, kinds, arrays.__getitem__)
+    kinds = {name: ArrayKind(array.shape, array.dtype) for name, array in arrays.items()}
+    return StorePart(len(ragged), len(ragged.ranks), ragged.target_rank, kinds, arrays.__getitem__)
 
 
-def write_parts(parts: Sequence[Part], folder: Path) -> dict[str, dict[str, Any]]:
+def write_parts(parts: Sequence[StorePart], folder: Path) -> dict[str, dict[str, Any]]:
     """Writes the arrays of all parts together; returns what a manifest records of each.
 
     Raises ValueError if the parts do not carry the same features, encodings and targets.
@@ -77,7 +77,7 @@ def file_name(name: str) -> str:
     return f"{name}.npy"
 
 
-def _check_alike(parts: Sequence[Part]) -> None:
+def _check_alike(parts: Sequence[StorePart]) -> None:
     signs = parts[0].read("encoding_signs")
     for index, part in enumerate(parts):
         if not np.array_equal(part.read("encoding_signs"), signs):
@@ -89,13 +89,13 @@ def _check_alike(parts: Sequence[Part]) -> None:
             raise ValueError(f"part {index} has targets of other cells than part 0")
 
 
-def _to_one_depth(parts: Sequence[Part]) -> Sequence[Part]:
+def _to_one_depth(parts: Sequence[StorePart]) -> Sequence[StorePart]:
     """The parts, those with fewer ranks with empty ones added."""
     depth = max(part.ranks for part in parts)
     return [_deepened(part, depth) if part.ranks < depth else part for part in parts]
 
 
-def _deepened(part: Part, depth: int) -> Part:
+def _deepened(part: StorePart, depth: int) -> StorePart:
     encodings = part.kinds["encoding_signs"].shape[0]
     empty: dict[str, Array] = {
         "offsets": np.zeros(part.complexes + 1, np.int64),
@@ -111,15 +111,17 @@ def _deepened(part: Part, depth: int) -> Part:
         for number in range(part.ranks, depth)
         for name, array in empty.items()
     }
-    kinds = {name: Kind(array.shape, array.dtype) for name, array in added.items()}
+    kinds = {name: ArrayKind(array.shape, array.dtype) for name, array in added.items()}
 
     def read(name: str) -> Array:
         return added[name] if name in added else part.read(name)
 
-    return Part(part.complexes, depth, part.target_rank, {**part.kinds, **kinds}, read)
+    return StorePart(part.complexes, depth, part.target_rank, {**part.kinds, **kinds}, read)
 
 
-def _write(folder: Path, name: str, parts: Sequence[Part], offsets: bool = False) -> dict[str, Any]:
+def _write(
+    folder: Path, name: str, parts: Sequence[StorePart], offsets: bool = False
+) -> dict[str, Any]:
     """Writes one array of all parts; what a manifest records of it."""
     kinds = [part.kinds[name] for part in parts]
     chosen = list(range(len(parts)))
@@ -153,7 +155,7 @@ def _write(folder: Path, name: str, parts: Sequence[Part], offsets: bool = False
     }
 
 
-def _chunks(name: str, parts: Sequence[Part], offsets: bool) -> Iterator[Array]:
+def _chunks(name: str, parts: Sequence[StorePart], offsets: bool) -> Iterator[Array]:
     """The rows of one array of all parts, some at a time."""
     end = 0
     if offsets:
