@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from cellformer.basics.parts.stored import changed_since, from_json, to_json, versions
+from cellformer.basics.parts.trust import PartRefusedError
 from cellformer.chemistry.fragments import Fragments
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
@@ -182,16 +183,17 @@ class Preparation:
     def one(self, source: Source, row: int = 0, encoded: bool = True) -> CellComplex:
         """The complex of a row; raises ValueError, saying why, if it has none.
 
-        ``encoded=False`` leaves the encodings out, of this and of `many`.
+        A set of graphs is one that `open` gave, here and in `many`; ``encoded=False`` leaves the
+        encodings out.
         """
-        rows = self.open(source)
+        rows = self._opened(source)
         if not 0 <= row < len(rows):
             raise ValueError(f"{rows.name} has no row {row}")
         return self._made(rows, row, encoded)
 
     def many(self, source: Source, encoded: bool = True) -> Iterator[CellComplex | ValueError]:
         """The complex of every row, or the reason why it has none, as they are asked for."""
-        rows = self.open(source)
+        rows = self._opened(source)
         for row in range(len(rows)):
             try:
                 yield self._made(rows, row, encoded)
@@ -260,13 +262,19 @@ class Preparation:
         try:
             made = cls.from_dict(values)
             changed = changed_since(values["versions"])
+        except PartRefusedError as error:
+            raise PartRefusedError(f"{path}: {error}") from error
         except (AttributeError, TypeError, ValueError) as error:
-            raise type(error)(f"{path}: {error}") from error
+            raise ValueError(f"{path}: {error}") from error
         for module in changed:
             logger.warning(
                 "%s has changed since %s was written; predictions may be others now", module, path
             )
         return made
+
+    def _opened(self, source: Source) -> GraphSet:
+        """What is open is not opened again, which would look at all of its rows."""
+        return source if isinstance(source, GraphSet) else self.open(source)
 
     def _made(self, rows: GraphSet, row: int, encoded: bool) -> CellComplex:
         """Features of the whole row are joined last."""

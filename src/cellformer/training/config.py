@@ -138,11 +138,21 @@ class DataConfig(PreparationConfig):
     workers: int = 0
     """Processes that prepare complexes; 0 prepares in this one."""
 
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """The parts of a split made here, given or not."""
+        return self.fractions or FRACTIONS
+
+    @property
+    def seed_of_split(self) -> int:
+        """The seed of a random split, given or not."""
+        return self.split_seed or 0
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.metric != "auto":
             METRICS.check(self.metric)
-        shares = self.fractions or FRACTIONS
+        shares = self.shares
         if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
             raise ValueError(f"data.fractions must be three parts of 1, got {self.fractions}")
         at_least(0, workers=self.workers)

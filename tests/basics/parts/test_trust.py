@@ -6,7 +6,6 @@ from cellformer.basics.parts.trust import (
     PartRefusedError,
     allow_parts,
     allowed_parts,
-    modules_in,
     resolve,
 )
 
@@ -62,7 +61,3 @@ def test_what_cannot_be_imported_is_said(tmp_path, module):
     (tmp_path / "json.py").write_text("def f(): pass\n")
     with pytest.raises(ImportError, match=r"another module is named 'json'.*rename the file"):
         allow_parts(str(tmp_path / "json.py"))
-
-
-def test_the_modules_of_references():
-    assert modules_in(["rings", "a.b:C(x=1)", "f.py:D", "a.b:E"]) == ("a.b", "f.py")

@@ -7,12 +7,11 @@ for that reason alone.
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cellformer.basics.parts.reference import FILE_ENDING, Reference, module_name
+from cellformer.basics.parts.reference import FILE_ENDING, module_name
 from cellformer.basics.suggestions import unknown_choice
 
 _allowed: dict[str, str] = {}  # the name of a module, and what the user called it
@@ -94,9 +93,3 @@ def _import(name: str, word: str) -> ModuleType:
                 ".py"
             ) from None
         raise ImportError(f"{word} imports {error.name}, which is not installed") from error
-
-
-def modules_in(references: Iterable[str]) -> tuple[str, ...]:
-    """The modules, or files, of those references that are a user's own."""
-    found = (Reference.parse(text).module for text in references)
-    return tuple(dict.fromkeys(module for module in found if module is not None))

@@ -124,8 +124,6 @@ def _chosen(arguments: Namespace) -> dict[str, Any]:
     if described and (arguments.run is not None or arguments.what == "diagram"):
         why = "with a diagram" if arguments.run is None else "beside --run, whose own hold"
         raise ValueError(f"the options of --data are of no use {why}")
-    if arguments.what == "complex" and arguments.run is None and arguments.source is None:
-        raise ValueError("say what to draw: a data set, a mesh file or a SMILES string")
     return chosen
 
 

@@ -20,7 +20,7 @@ from cellformer.experiments.running.runner import reason
 from cellformer.model.config import DataShape, ModelConfig
 from cellformer.model.plans import attention_plan
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.config import FRACTIONS, DataConfig, RunConfig
+from cellformer.training.config import DataConfig, RunConfig
 from cellformer.training.estimating.estimate import PROBE_NUMBERS
 from cellformer.training.estimating.step_memory import step_memory
 from cellformer.training.estimating.words import size_text, time_text
@@ -86,7 +86,7 @@ def sample_of(data: DataConfig, width: int, most: int) -> Sample:
     if not found:
         raise ValueError(f"{data.source} has no row with a complex: {refused}")
     lift = (time.perf_counter() - began) / max(looked - 1, 1) * len(source)
-    parts, shares = rows.split, data.fractions or FRACTIONS
+    parts, shares = rows.split, data.shares
     train, validation = (
         (float(len(parts["train"])), float(len(parts["val"])))
         if parts is not None

@@ -14,7 +14,7 @@ from cellformer.data.preparing.shards import ShardExecutor
 from cellformer.data.splitting.cell_split import split_cells
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.data.splitting.splits import Split
-from cellformer.training.config import FRACTIONS, DataConfig
+from cellformer.training.config import DataConfig
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import SourceRows, find_leaks, open_rows, split_rows
 
@@ -133,7 +133,7 @@ def _split_within(source: GraphSet, config: DataConfig) -> GraphSet:
             f"{source.name} is split by cells, which have no scaffolds; use a random split"
         )
     logger.info("%s: cells of the same complexes train, validate and test", source.name)
-    return split_cells(source, config.fractions or FRACTIONS, config.split_seed or 0)
+    return split_cells(source, config.shares, config.seed_of_split)
 
 
 def _judge_failures(rows: SourceRows, prepared: Prepared, config: DataConfig) -> None:

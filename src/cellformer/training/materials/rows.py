@@ -17,7 +17,7 @@ from cellformer.data.splitting.splits import (
     scaffold_groups,
     scaffold_split,
 )
-from cellformer.training.config import FRACTIONS, DataConfig
+from cellformer.training.config import DataConfig
 from cellformer.training.materials.preparation import check_use
 
 logger = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ def split_rows(
     Where the files make a split without validation rows, a random share of its training rows, as
     large as ``fractions`` says, becomes them.
     """
-    source, fractions, seed = rows.source, config.fractions or FRACTIONS, config.split_seed or 0
+    source, fractions, seed = rows.source, config.shares, config.seed_of_split
     chosen = np.arange(len(source)) if usable is None else usable
     if config.folds is not None or config.split != "auto" or rows.split is None:
         return {part: chosen[places] for part, places in _divide(config, source, chosen).items()}
@@ -110,11 +110,11 @@ def _divide(config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " ch
             if config.split == "scaffold"
             else molecule_groups(config, source, chosen)
         )
-        return fold_split(count, config.folds, config.fold, config.split_seed or 0, groups)
+        return fold_split(count, config.folds, config.fold, config.seed_of_split, groups)
     if config.split == "scaffold":
-        return scaffold_split([source.smiles[row] for row in chosen], config.fractions or FRACTIONS)
+        return scaffold_split([source.smiles[row] for row in chosen], config.shares)
     groups = molecule_groups(config, source, chosen)
-    return random_split(count, config.fractions or FRACTIONS, config.split_seed or 0, groups)
+    return random_split(count, config.shares, config.seed_of_split, groups)
 
 
 def _refuse_useless(config: DataConfig, source: GraphSet) -> None:

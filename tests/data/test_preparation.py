@@ -1,0 +1,69 @@
+import json
+
+import numpy as np
+import pytest
+
+from cellformer.chemistry import fragments
+from cellformer.complexes.graph import Graph
+from cellformer.data import fragments as kept
+from cellformer.data.preparation import Preparation
+from cellformer.encodings.bspe import BSPe
+from cellformer.lifting.cliques import Cliques
+from strategies import assert_same_complex
+
+
+@pytest.fixture
+def preparation():
+    return Preparation(Cliques(max_dim=2), (BSPe(3),), ring_features=True, fragments="largest")
+
+
+def test_it_comes_back_from_json(preparation):
+    assert Preparation.from_dict(json.loads(json.dumps(preparation.to_dict()))) == preparation
+
+
+def test_one_row_is_made_as_all_are(preparation, tmp_path):
+    smiles = ["C1CC1", "CCO.[Na+].[Cl-]", "c1ccccc1"]
+    rows = preparation.open(smiles)
+    stored = preparation.stored(rows, cache_dir=tmp_path).complexes
+    for row, cells in enumerate(preparation.many(rows)):
+        assert_same_complex(cells, stored[row])
+        assert_same_complex(cells, preparation.one(smiles[row]))
+        for one, other in zip(cells.encodings, stored[row].encodings, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+    assert stored[1].num_cells[0] == 3
+
+
+def test_rows_that_are_open_are_not_looked_at_again(preparation, monkeypatch):
+    rows = preparation.open(["CC.Cl"] * 5)
+    looked = []
+
+    def largest(text):
+        looked.append(text)
+        return fragments.largest_fragment(text)
+
+    monkeypatch.setattr(kept, "largest_fragment", largest)
+    for row in range(5):
+        assert preparation.one(rows, row).num_cells[0] == 2
+    assert looked == []
+
+
+def test_what_is_no_source_is_told(preparation):
+    with pytest.raises(ValueError, match="there is no data source 'zinq'; did you mean 'zinc'"):
+        preparation.open("zinq")
+    with pytest.raises(ValueError, match="and no molecule either"):
+        preparation.open("C1CC")
+    with pytest.raises(ValueError, match="holds SMILES, graphs or complexes, not Graph and str"):
+        preparation.open(["C", Graph.from_edges([(0, 1)])])
+    with pytest.raises(ValueError, match="has no row 2"):
+        preparation.one(["C", "CC"], 2)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"format": 1, "versions": []}'])
+def test_a_damaged_file_is_named(text, tmp_path, preparation):
+    (tmp_path / "preparation.json").write_text(text)
+    with pytest.raises(ValueError, match=r"preparation\.json: "):
+        Preparation.read(tmp_path / "preparation.json")
+    values = preparation.to_dict() | {"versions": [3]}
+    (tmp_path / "preparation.json").write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=r"preparation\.json: "):
+        Preparation.read(tmp_path / "preparation.json")
