@@ -59,7 +59,7 @@ def our_matrices(union: DisjointUnion) -> list[Matrix]:
 
 def our_complexes(graphs: FlatGraphs) -> tuple[RaggedComplexes, list[Matrix]]:
     """Flat arrays of edges, to complexes and the matrices of their disjoint union."""
-    complexes = CycleBasis().many(graphs.ragged())
+    complexes = CycleBasis().many(graphs.ragged()).complexes
     return complexes, our_matrices(DisjointUnion.of(complexes))
 
 
@@ -210,7 +210,7 @@ def lifting_rows(count: int, runs: int) -> list[Row]:
 def encoding_rows(name: str, file: str, count: int, runs: int) -> list[Row]:
     """The global encodings of given complexes."""
     flat = FlatGraphs.from_graphs(spread(file, count), name)
-    complexes = CycleBasis().many(flat.ragged())
+    complexes = CycleBasis().many(flat.ragged()).complexes
     skeletons = skeletons_of(complexes)
     check_encodings(complexes.take(np.arange(4)), skeletons[:4])
     pyg = [as_pyg(skeleton) for skeleton in skeletons]

@@ -201,3 +201,37 @@ def test_standard_and_ogb_features_differ_in_stereochemistry_alone():
                                       np.delete(their_bonds, STEREO, 1))  # fmt: skip
         assert (ours < ATOM_CATEGORIES).all()
         assert (bonds < BOND_CATEGORIES).all()
+
+
+@pytest.mark.parametrize(
+    "smiles",
+    [
+        "[H]C([H])([H])/C=C/[H]", "[H]/C(F)=C(/[H])Cl", "[H][C@](F)(Cl)Br", "[H]/N=C(/C)F",
+        "[H]N=C(C)F", "[2H]C", "[H][H]", "[H]", "C~C", "CC(C)=NO", "C[C@@H]1CC[C@H](C)CC1",
+        "O=C1CCCCCCC=C1", "[NH3]->[Fe]", "C[N+](=O)[O-]", "F/C=C/F name", "CC=CC |t:1|",
+        "CC=CC |c:1|", "CC=CC |w:1.1|", "C[C@H](F)Cl |&1:1|", "CC(F)Cl |wU:1.0|", "CCO |^1:0|",
+    ],
+)  # fmt: skip
+def test_molecules_are_those_of_rdkits_own_reader(smiles):
+    def told(molecule):
+        return (
+            Chem.MolToCXSmiles(molecule),
+            [(atom.GetChiralTag(), atom.GetTotalNumHs()) for atom in molecule.GetAtoms()],
+            [(bond.GetStereo(), bond.GetBondType()) for bond in molecule.GetBonds()],
+        )
+
+    assert told(parse_smiles(smiles)) == told(Chem.MolFromSmiles(smiles))
+
+
+def test_large_molecules_get_fewer_steps_for_their_labels(monkeypatch):
+    from cellformer.chemistry import stereo
+
+    steps = []
+
+    def assign(_, maxRecursiveIterations):
+        steps.append(maxRecursiveIterations)
+
+    monkeypatch.setattr(stereo.rdCIPLabeler, "AssignCIPLabels", assign)
+    for count in (100, 4_000):
+        stereo.stereo_labels(parse_smiles("C[C@H](F)Cl" + "." + "C" * (count - 4)))
+    assert steps == [stereo.MAX_STEPS, stereo.MAX_STEPS // 2]

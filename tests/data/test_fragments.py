@@ -61,3 +61,17 @@ def test_sets_without_smiles_are_refused():
     graphs = in_memory([Graph.from_edges([(0, 1)])], name="pairs")
     with pytest.raises(ValueError, match="pairs does not consist of SMILES"):
         keep_fragments(graphs, "largest")
+
+
+def test_a_row_that_rdkit_cannot_choose_from_is_its_own_fault(tmp_path, monkeypatch):
+    from rdkit.Chem.MolStandardize import rdMolStandardize
+
+    class Failing:
+        def choose(self, molecule):
+            raise RuntimeError("Pre-condition Violation\n\tno choice\n")
+
+    (tmp_path / "t.csv").write_text("smiles,y\nCCO,1\nC.CC,2\nC,3\n")
+    monkeypatch.setattr(rdMolStandardize, "LargestFragmentChooser", Failing)
+    kept = keep_fragments(molecules(read_table(tmp_path / "t.csv"), ["y"]), "largest")
+    assert kept.smiles == ("CCO", "C.CC", "C")
+    assert kept.faults == {1: "RDKit fails on 'C.CC': Pre-condition Violation: no choice"}

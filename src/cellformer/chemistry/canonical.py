@@ -2,9 +2,22 @@
 
 
 def canonical_smiles(smiles: str) -> str | None:
-    """RDKit's canonical SMILES; None if there is no valid molecule."""
-    from rdkit import Chem, rdBase
+    """RDKit's canonical SMILES; None if there is no valid molecule.
 
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
-        return Chem.MolToSmiles(molecule) if molecule and molecule.GetNumAtoms() else None
+    A molecule of more than `MAX_WRITTEN_ATOMS` is told by the SMILES it came with.
+    """
+    from rdkit import rdBase
+
+    from cellformer.chemistry.limits import MAX_WRITTEN_ATOMS
+    from cellformer.chemistry.reasons import one_reason
+    from cellformer.chemistry.smiles import parse_smiles
+    from cellformer.chemistry.writing import written
+
+    try:
+        molecule = parse_smiles(smiles)
+        if molecule.GetNumAtoms() > MAX_WRITTEN_ATOMS:
+            return smiles.strip()
+        with rdBase.BlockLogs(), one_reason(smiles):
+            return written(molecule)
+    except ValueError:
+        return None

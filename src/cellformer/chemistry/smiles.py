@@ -14,6 +14,10 @@ import numpy as np
 from jaxtyping import Int64
 from rdkit import Chem, rdBase
 
+from cellformer.chemistry.bonds import bonds_of
+from cellformer.chemistry.limits import MAX_ON_ONE_ATOM, check_text
+from cellformer.chemistry.reasons import one_reason, quoted
+from cellformer.chemistry.ring_systems import check_rings
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.chemistry.stereo import stereo_labels
 from cellformer.chemistry.zinc_types import zinc_types
@@ -46,21 +50,56 @@ CHIRALITY, STEREO = 1, 1
 
 
 def parse_smiles(smiles: str) -> Chem.Mol:
-    """RDKit's sanitized molecule; raises ValueError with RDKit's reason where there is none."""
+    """RDKit's sanitized molecule.
+
+    Raises ValueError, in one line, with RDKit's reason where there is none, and where the molecule
+    is beyond the limits of `limits` and `ring_systems`.
+    """
     if not smiles.strip():
         raise ValueError("the SMILES is empty")
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
-        if molecule is None:  # find out why
-            parsed = Chem.MolFromSmiles(smiles, sanitize=False)
-            if parsed is None:
-                raise ValueError(f"{smiles!r} is not a SMILES string{_syntax_error(smiles)}")
-            problems = Chem.DetectChemistryProblems(parsed)
+    check_text(smiles)
+    with rdBase.BlockLogs(), one_reason(smiles):
+        as_written = Chem.MolFromSmiles(smiles, sanitize=False)
+        if as_written is None:
+            raise ValueError(f"{quoted(smiles)} is not a SMILES string{_syntax_error(smiles)}")
+        if not as_written.GetNumAtoms():
+            raise ValueError(f"{quoted(smiles)} has no atoms")
+        _check_neighbors(as_written, smiles)
+        check_rings(as_written, smiles.count(".") + 1, quoted(smiles))
+        molecule = _sanitized(as_written, smiles)
+        if molecule is None:
+            problems = Chem.DetectChemistryProblems(as_written)
             reason = f": {problems[0].Message()}" if problems else ""
-            raise ValueError(f"{smiles!r} is not a valid molecule{reason}")
-    if not molecule.GetNumAtoms():
-        raise ValueError(f"{smiles!r} has no atoms")
+            raise ValueError(f"{quoted(smiles)} is not a valid molecule{reason}")
     return molecule
+
+
+def _sanitized(as_written: Chem.Mol, smiles: str) -> Chem.Mol | None:
+    """What ``Chem.MolFromSmiles`` makes of a molecule that is parsed; None where it fails.
+
+    These are its steps without the mark for atoms that could be stereocenters and are none, which
+    nothing here looks at: finding them takes quadratic time.
+    """
+    if "|" in smiles:  # an extension, whose stereochemistry is read in steps of its own
+        return Chem.MolFromSmiles(smiles)
+    try:
+        molecule = Chem.RemoveHs(as_written)
+    except Chem.MolSanitizeException:
+        return None
+    Chem.AssignStereochemistry(molecule, cleanIt=True, force=True)
+    return molecule
+
+
+def _check_neighbors(molecule: Chem.Mol, smiles: str) -> None:
+    """Raises ValueError where an atom has more neighbors than RDKit can count."""
+    if molecule.GetNumBonds() <= MAX_ON_ONE_ATOM:
+        return
+    for atom in molecule.GetAtoms():
+        if atom.GetDegree() > MAX_ON_ONE_ATOM:
+            raise ValueError(
+                f"{quoted(smiles)}: atom {atom.GetIdx()} has {atom.GetDegree()} neighbors; RDKit "
+                f"counts them up to {MAX_ON_ONE_ATOM}"
+            )
 
 
 def _syntax_error(smiles: str) -> str:
@@ -88,15 +127,17 @@ def atoms_and_bonds(
     The features are those of `Graph.from_smiles`; raises ValueError as it does.
     """
     molecule = parse_smiles(smiles)
-    if scheme == "zinc":
-        atom_types, bonds, bond_types = zinc_types(molecule)
-        return atom_types[:, None], bonds, bond_types[:, None]
-    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
-    bonds = np.array(pairs, np.int64).reshape(-1, 2)
-    atoms = np.array([_atom(atom) for atom in molecule.GetAtoms()], np.int64)
-    features = np.array([_bond(bond) for bond in molecule.GetBonds()], np.int64).reshape(-1, 3)
-    if scheme == "standard":
-        atoms[:, CHIRALITY], features[:, STEREO] = stereo_labels(molecule)
+    with one_reason(smiles):
+        if scheme == "zinc":
+            atom_types, bonds, bond_types = zinc_types(molecule)
+            return atom_types[:, None], bonds, bond_types[:, None]
+        listed = bonds_of(molecule)
+        pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in listed]
+        bonds = np.array(pairs, np.int64).reshape(-1, 2)
+        atoms = np.array([_atom(atom) for atom in molecule.GetAtoms()], np.int64)
+        features = np.array([_bond(bond) for bond in listed], np.int64).reshape(-1, 3)
+        if scheme == "standard":
+            atoms[:, CHIRALITY], features[:, STEREO] = stereo_labels(molecule)
     return atoms, bonds, features
 
 

@@ -8,6 +8,10 @@ import numpy as np
 from jaxtyping import Int64
 from rdkit import Chem
 
+from cellformer.chemistry.bonds import bonds_of
+from cellformer.chemistry.reasons import quoted
+from cellformer.chemistry.writing import written
+
 ATOM_TYPES = (
     "C", "O", "N", "F", "C H1", "S", "Cl", "O -", "N H1 +", "Br", "N H3 +", "N H2 +", "N +", "N -",
     "S -", "I", "P", "O H1 +", "N H1 -", "O +", "S +", "P H1", "P H2", "C H2 -", "P +", "S H1 +",
@@ -27,15 +31,16 @@ def zinc_types(
 
     As in the published set, atoms come in the order of the molecule's canonical Kekule SMILES, and
     which bonds of an aromatic ring are double is as written there. Raises ValueError, naming the
-    atom, where the dictionary has no such type or bond.
+    atom, where the dictionary has no such type or bond, and for a molecule too large to be written.
     """
     kekulized = Chem.Mol(molecule)
     Chem.Kekulize(kekulized)
-    written = Chem.MolToSmiles(kekulized, kekuleSmiles=True)
-    as_written = Chem.MolFromSmiles(written, sanitize=False)
-    atoms = [_atom(atom, written) for atom in as_written.GetAtoms()]
-    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in as_written.GetBonds()]
-    bonds = [_bond(bond, written) for bond in as_written.GetBonds()]
+    text = written(kekulized, kekule=True)
+    as_written = Chem.MolFromSmiles(text, sanitize=False)
+    atoms = [_atom(atom, text) for atom in as_written.GetAtoms()]
+    listed = bonds_of(as_written)
+    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in listed]
+    bonds = [_bond(bond, text) for bond in listed]
     return (
         np.array(atoms, np.int64),
         np.array(pairs, np.int64).reshape(-1, 2),
@@ -43,7 +48,7 @@ def zinc_types(
     )
 
 
-def _atom(atom: Chem.Atom, written: str) -> int:
+def _atom(atom: Chem.Atom, text: str) -> int:
     hydrogens = atom.GetNumExplicitHs()  # those in the bracket
     kind = (
         atom.GetSymbol()
@@ -52,17 +57,17 @@ def _atom(atom: Chem.Atom, written: str) -> int:
     )
     if kind not in _NUMBER:
         raise ValueError(
-            f"atom {atom.GetIdx()} of {written} is of the type {kind!r}, which ZINC-12k has not; "
-            "use other features"
+            f"atom {atom.GetIdx()} of {quoted(text)} is of the type {kind!r}, which ZINC-12k "
+            "has not; use other features"
         )
     return _NUMBER[kind]
 
 
-def _bond(bond: Chem.Bond, written: str) -> int:
+def _bond(bond: Chem.Bond, text: str) -> int:
     kind = bond.GetBondType().name
     if kind not in _BOND_TYPES:
         raise ValueError(
-            f"bond {bond.GetIdx()} of {written} is {kind.lower()}, which ZINC-12k has not; use "
-            "other features"
+            f"bond {bond.GetIdx()} of {quoted(text)} is {kind.lower()}, which ZINC-12k has "
+            "not; use other features"
         )
     return _BOND_TYPES[kind]

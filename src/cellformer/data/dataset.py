@@ -97,6 +97,19 @@ class RaggedGraphSequence(GraphSequence, Protocol):
         """All graphs at once; raises ValueError if any row has none."""
 
 
+def graph_of(graphs: GraphSequence, row: int) -> Graph:
+    """The graph of a row; raises ValueError, saying why, whatever is wrong with the row.
+
+    A lack of memory or an error of the file system says nothing of the row and is raised as it is.
+    """
+    try:
+        return graphs.graph(row)
+    except (ValueError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
 @dataclass(frozen=True, eq=False)
 class SmilesList:
     """Molecules as SMILES, parsed when asked for."""
@@ -200,7 +213,7 @@ class GraphSet:
 
     def graph(self, row: int) -> Graph:
         """The graph of a row; raises ValueError, saying why, if the row has none."""
-        return self.graphs.graph(row)
+        return graph_of(self.graphs, row)
 
     def targets_of(
         self, rows: Int64[np.ndarray, " row"]
@@ -269,7 +282,7 @@ def digest_of(parts: Iterable[str | bytes | NDArray[np.generic]]) -> str:
             head = f"{part.dtype.str}{part.shape}".encode()
             body = np.ascontiguousarray(part).tobytes()
         else:
-            head, body = b"", part.encode() if isinstance(part, str) else part
+            head, body = b"", part.encode(errors="surrogatepass") if isinstance(part, str) else part
         digest.update(b"%d %d:" % (len(head), len(body)))
         digest.update(head)
         digest.update(body)

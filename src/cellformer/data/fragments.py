@@ -15,7 +15,8 @@ def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
     """The set with all fragments of its molecules, or with the largest of each.
 
     Everything that is derived from the molecules then follows: features, scaffolds, duplicates.
-    Says in the log how many molecules lost fragments. Raises ValueError where "largest" is asked
+    Says in the log how many molecules lost fragments. A row whose fragments RDKit cannot choose
+    from cannot be used (see `GraphSet.faults`). Raises ValueError where "largest" is asked
     of a set that does not consist of SMILES.
     """
     one_of(get_args(Fragments), fragments=which)
@@ -27,7 +28,12 @@ def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
             "set data.fragments to all"
         )
     smiles = source.smiles
-    kept = tuple(map(largest_fragment, smiles))
+    kept, faults = list(smiles), dict(source.faults)
+    for row, text in enumerate(smiles):
+        try:
+            kept[row] = largest_fragment(text)
+        except ValueError as error:
+            faults.setdefault(row, str(error))
     shortened = sum(one is not other for one, other in zip(smiles, kept, strict=True))
     logger.info(
         "%s: the largest fragment was taken of %d of %d molecules, which have several",
@@ -35,5 +41,5 @@ def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
         shortened,
         len(smiles),
     )
-    graphs = replace(source.graphs, smiles=kept)
-    return replace(source, graphs=graphs, digest=graphs.digest())
+    graphs = replace(source.graphs, smiles=tuple(kept))
+    return replace(source, graphs=graphs, digest=graphs.digest(), faults=faults)

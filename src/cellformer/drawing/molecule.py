@@ -4,19 +4,30 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float64
+from rdkit import rdBase
 from rdkit.Chem import rdDepictor
 
+from cellformer.chemistry.limits import MAX_DRAWN_ATOMS, MAX_DRAWN_RINGS
+from cellformer.chemistry.reasons import one_reason, quoted
 from cellformer.chemistry.smiles import parse_smiles
 
 
 def molecule_positions(smiles: str) -> Float64[np.ndarray, "atom 2"]:
     """RDKit's coordinates of a structural formula, in the atom order of `Graph.from_smiles`.
 
-    The unit is RDKit's (a bond is 1.5 long). Raises ValueError if the SMILES is not valid.
+    The unit is RDKit's (a bond is 1.5 long). Raises ValueError if the SMILES is not valid or has
+    more than `MAX_DRAWN_ATOMS` or `MAX_DRAWN_RINGS`.
     """
     molecule = parse_smiles(smiles)
-    rdDepictor.Compute2DCoords(molecule)
-    return np.array(molecule.GetConformer().GetPositions()[:, :2], np.float64)
+    atoms, rings = molecule.GetNumAtoms(), molecule.GetRingInfo().NumRings()
+    if atoms > MAX_DRAWN_ATOMS or rings > MAX_DRAWN_RINGS:
+        raise ValueError(
+            f"{quoted(smiles)} has {atoms:,} atoms and {rings:,} rings; structural formulas are "
+            f"drawn of up to {MAX_DRAWN_ATOMS:,} and {MAX_DRAWN_RINGS:,}"
+        )
+    with rdBase.BlockLogs(), one_reason(smiles):
+        rdDepictor.Compute2DCoords(molecule)
+        return np.array(molecule.GetConformer().GetPositions()[:, :2], np.float64)
 
 
 def atom_symbols(smiles: str) -> list[str]:

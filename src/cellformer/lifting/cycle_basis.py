@@ -8,8 +8,8 @@ from numba import njit
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
+from cellformer.lifting.lift import Lifted
 from cellformer.lifting.searches.growing_arrays import grown
 from cellformer.lifting.skeleton import attach_all_cycles, attach_cycles
 
@@ -31,11 +31,10 @@ class CycleBasis:
         edges = np.ascontiguousarray(graph.edges)
         return attach_cycles(graph, *fundamental_cycles(graph.num_vertices, edges))
 
-    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
+    def many(self, graphs: RaggedGraphs) -> Lifted:
         """Lifts each graph of a collection."""
-        return attach_all_cycles(
-            graphs, *_of_each(graphs.vertex_offsets, graphs.edge_offsets, graphs.edges)
-        )
+        cycles = _of_each(graphs.vertex_offsets, graphs.edge_offsets, graphs.edges)
+        return Lifted(attach_all_cycles(graphs, *cycles), {})
 
 
 @njit(cache=True)

@@ -9,9 +9,9 @@ from numba import njit
 from cellformer.basics.checks import at_least
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.many.ragged import RaggedComplexes, ranges
+from cellformer.complexes.many.ragged import ranges
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
-from cellformer.lifting.lift import OverLimit, check_limits
+from cellformer.lifting.lift import Lifted, OverLimit, check_limits
 from cellformer.lifting.searches.growing_arrays import grown
 from cellformer.lifting.searches.limited_cycles import (
     COMPLETE,
@@ -55,8 +55,8 @@ class InducedCycles:
         """Lifts a graph; raises `LiftingLimitError` as configured."""
         return fill_cycles(graph, _chordless_cycles, *self._limits())
 
-    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
-        """Lifts each graph of a collection; raises `LiftingLimitError` as configured."""
+    def many(self, graphs: RaggedGraphs) -> Lifted:
+        """Lifts each graph of a collection."""
         return fill_all_cycles(graphs, _chordless_cycles, *self._limits())
 
     def _limits(self) -> tuple[int, int, int, OverLimit]:

@@ -1,6 +1,7 @@
 """What a lifting is, and what happens at its limits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from cellformer.basics.checks import at_least, one_of
@@ -35,6 +36,15 @@ def lift(graph: Graph, lifting: Lifting) -> CellComplex:
     return cells
 
 
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """What a lifting makes of many graphs at once."""
+
+    complexes: RaggedComplexes  # of the graphs within the limits, in their order
+    over_limit: Mapping[int, str]
+    """The other graphs by their number among all, with the reason, which names no graph."""
+
+
 @runtime_checkable
 class CollectiveLifting(Protocol):
     """A lifting that takes many graphs at once, which is faster than one by one."""
@@ -42,8 +52,32 @@ class CollectiveLifting(Protocol):
     def __call__(self, graph: Graph) -> CellComplex:
         """The complex of one graph."""
 
-    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
-        """The complexes of all graphs, the same as one by one; raises what a graph alone would."""
+    def many(self, graphs: RaggedGraphs) -> Lifted:
+        """The complexes of all graphs, the same as one by one.
+
+        Graphs over a limit are told in the result; anything else that goes wrong is raised.
+        """
+
+
+@runtime_checkable
+class PartlyCollective(Protocol):
+    """A lifting that can take many graphs at once where none brings cells of its own."""
+
+    @property
+    def collective(self) -> CollectiveLifting | None:
+        """What lifts graphs without cells of their own; None if it takes them one by one."""
+
+
+def collective_form(lifting: Lifting) -> CollectiveLifting | None:
+    """What lifts many graphs without cells of their own at once; None if nothing does."""
+    if isinstance(lifting, PartlyCollective):
+        return lifting.collective
+    return lifting if isinstance(lifting, CollectiveLifting) else None
+
+
+def limit_error(graph: Graph, reason: str) -> LiftingLimitError:
+    """The error of a graph over a limit."""
+    return LiftingLimitError(f"{describe(graph)}: {reason}")
 
 
 def describe(graph: Graph) -> str:

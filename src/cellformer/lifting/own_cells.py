@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.many.ragged import RaggedComplexes
-from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 from cellformer.lifting.induced_cycles import InducedCycles
-from cellformer.lifting.lift import CollectiveLifting, Lifting, OverLimit
+from cellformer.lifting.lift import CollectiveLifting, Lifting, OverLimit, collective_form
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,10 @@ class OwnCells:
             raise ValueError(f"graph {graph.name!r} has no cells of its own; choose a lifting")
         return self.otherwise(graph)
 
-    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
-        """What the other lifting makes of mere graphs; raises TypeError if it takes only one."""
-        if not isinstance(self.otherwise, CollectiveLifting):
-            raise TypeError(f"{self.otherwise!r} does not take many graphs at once")
-        return self.otherwise.many(graphs)
+    @property
+    def collective(self) -> CollectiveLifting | None:
+        """What lifts many mere graphs at once; None where the other lifting takes one at a time."""
+        return None if self.otherwise is None else collective_form(self.otherwise)
 
 
 def own_cells_or_cycles(max_length: int = 8, over_limit: OverLimit = "fail") -> OwnCells:

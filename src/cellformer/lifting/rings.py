@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from cellformer.basics.checks import at_least
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
-from cellformer.lifting.lift import OverLimit, check_limits
+from cellformer.lifting.lift import Lifted, OverLimit, check_limits
 from cellformer.lifting.searches.limited_cycles import fill_all_cycles, fill_cycles
 from cellformer.lifting.searches.relevant_cycles import relevant_cycles
 
@@ -53,8 +52,8 @@ class Rings:
         """Lifts a graph; raises `LiftingLimitError` as configured."""
         return fill_cycles(graph, relevant_cycles, *self._limits())
 
-    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
-        """Lifts each graph of a collection; raises `LiftingLimitError` as configured."""
+    def many(self, graphs: RaggedGraphs) -> Lifted:
+        """Lifts each graph of a collection."""
         return fill_all_cycles(graphs, relevant_cycles, *self._limits())
 
     def _limits(self) -> tuple[int, int, int, OverLimit]:

@@ -11,7 +11,7 @@ from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 from cellformer.complexes.polygons import edge_boundary
-from cellformer.lifting.lift import describe
+from cellformer.lifting.lift import Lifted, describe
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Skeleton:
         """Lifts a graph of any size in linear time."""
         return with_boundaries(graph, (edge_boundary(graph.num_vertices, graph.edges),))
 
-    def many(self, graphs: RaggedGraphs) -> RaggedComplexes:
+    def many(self, graphs: RaggedGraphs) -> Lifted:
         """Lifts each graph of a collection."""
-        return RaggedComplexes(skeletons(graphs), np.zeros(0, np.int8))
+        return Lifted(RaggedComplexes(skeletons(graphs), np.zeros(0, np.int8)), {})
 
 
 def with_boundaries(graph: Graph, boundaries: tuple[Boundary, ...]) -> CellComplex:

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float32, Int32, Int64, Integer
 
 from cellformer.complexes.features import Features
+from cellformer.complexes.many.ragged import ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,22 @@ class RaggedGraphs:
         shift = np.repeat(self.vertex_offsets[:-1], np.diff(self.edge_offsets))
         united: Int64[np.ndarray, "edge 2"] = self.edges + shift[:, None]
         return united
+
+    def take(self, graphs: Int64[np.ndarray, " chosen"]) -> "RaggedGraphs":
+        """Some of the graphs, in this order."""
+        vertices, vertex_offsets = ranges(
+            self.vertex_offsets[graphs], self.vertex_offsets[graphs + 1]
+        )
+        edges, edge_offsets = ranges(self.edge_offsets[graphs], self.edge_offsets[graphs + 1])
+        return RaggedGraphs(
+            vertex_offsets,
+            edge_offsets,
+            self.edges[edges],
+            self.vertex_discrete[vertices],
+            self.vertex_continuous[vertices],
+            self.edge_discrete[edges],
+            self.edge_continuous[edges],
+        )
 
     @classmethod
     def from_edges(

@@ -4,12 +4,11 @@ No pickles, so that a store stays readable for years and opening one runs no cod
 """
 
 import hashlib
-import itertools
 import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
+from cellformer.complexes.many.writing import ArrayKind, StorePart, file_name, part_of, write_parts
 
 Meta: TypeAlias = dict[str, Any]
 """What the writer wishes to remember with the arrays; anything that JSON can hold."""
@@ -45,11 +45,30 @@ def merge_ragged(
     folder: str | os.PathLike[str],
     meta: Mapping[str, Any] | None = None,
 ) -> None:
-    """Writes one collection after the other as one store, in the memory of one part.
+    """Writes one collection after the other as one store.
 
     The parts may be memory-mapped. Raises FileExistsError if the folder exists, ValueError if
     the parts do not carry the same features, encodings and targets.
     """
+    _merge([part_of(part) for part in parts], folder, meta)
+
+
+def merge_stores(
+    stores: Sequence[str | os.PathLike[str]],
+    folder: str | os.PathLike[str],
+    meta: Mapping[str, Any] | None = None,
+) -> None:
+    """`merge_ragged` of the collections in these folders, however many they are.
+
+    One file of one of them is open at a time, and little of it is in memory. Raises StoreError
+    where one is missing or damaged.
+    """
+    _merge([_stored_part(Path(store)) for store in stores], folder, meta)
+
+
+def _merge(
+    parts: Sequence[StorePart], folder: str | os.PathLike[str], meta: Mapping[str, Any] | None
+) -> None:
     path = Path(folder)
     if path.exists():
         raise FileExistsError(f"{path} exists and is not overwritten; remove it or choose another")
@@ -59,12 +78,11 @@ def merge_ragged(
     unfinished = unfinished_folder(path)
     unfinished.mkdir()
     try:
-        arrays = _write_parts(parts, unfinished)
         manifest = {
             "format": FORMAT_VERSION,
-            "complexes": sum(len(part) for part in parts),
-            "ranks": max(len(part.ranks) for part in parts),
-            "arrays": arrays,
+            "complexes": sum(part.complexes for part in parts),
+            "ranks": max(part.ranks for part in parts),
+            "arrays": write_parts(parts, unfinished),
             "target_rank": parts[0].target_rank,
             "meta": dict(meta or {}),
         }
@@ -107,9 +125,7 @@ def open_ragged(
         )
         meta: Meta = manifest["meta"]
     except KeyError as error:
-        raise StoreError(
-            f"{path / MANIFEST} has no entry {error}; delete the folder {path} and make it again"
-        ) from None
+        raise _incomplete(path, error) from None
     if len(ragged) != manifest["complexes"]:
         raise StoreError(
             f"{path} holds {len(ragged)} complexes where its manifest says "
@@ -130,7 +146,7 @@ def folder_of(ragged: RaggedComplexes) -> Path | None:
             if not isinstance(array, np.memmap) or array.filename is None:
                 return None
             file = Path(os.fspath(array.filename))
-            if file.name != _file_name(f"rank{number}_{name}") or folder not in (None, file.parent):
+            if file.name != file_name(f"rank{number}_{name}") or folder not in (None, file.parent):
                 return None
             folder = file.parent
     return folder
@@ -141,95 +157,27 @@ def unfinished_folder(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
 
 
-def _write_parts(parts: Sequence[RaggedComplexes], folder: Path) -> dict[str, dict[str, Any]]:
-    """Writes every array; returns what the manifest records of each."""
-    signs = parts[0].encoding_signs
-    for index, part in enumerate(parts):
-        if not np.array_equal(part.encoding_signs, signs):
-            raise ValueError(f"part {index} carries other encodings than part 0")
-        if (part.targets is None) != (parts[0].targets is None):
-            raise ValueError(f"part {index} has targets where part 0 has none, or the reverse")
-        if part.target_rank != parts[0].target_rank:
-            raise ValueError(f"part {index} has targets of other cells than part 0")
-        if (part.descriptors is None) != (parts[0].descriptors is None):
-            raise ValueError(f"part {index} has descriptors where part 0 has none, or the reverse")
-    depth = max(len(part.ranks) for part in parts)
-    padded = [part.to_depth(depth - 1) for part in parts]
-    written = {"encoding_signs": _write(folder, "encoding_signs", [signs])}
-    if parts[0].targets is not None:
-        written["targets"] = _write(
-            folder, "targets", [part.targets for part in parts if part.targets is not None]
-        )
-    described = [part.descriptors for part in parts if part.descriptors is not None]
-    for name in ("counts", "values") if described else ():
-        array = f"descriptor_{name}"
-        written[array] = _write(folder, array, [getattr(each, name) for each in described])
-    for number in range(depth):
-        ranks = [part.ranks[number] for part in padded]
-        for name in RaggedRank.ARRAYS:
-            chunks = _CHUNKS[name](ranks, name)
-            written[f"rank{number}_{name}"] = _write(folder, f"rank{number}_{name}", chunks)
-    return written
+def _stored_part(path: Path) -> StorePart:
+    """A store whose arrays are mapped when they are read."""
+    manifest = _read_manifest(path)
+    try:
+        recorded = manifest["arrays"]
+        return StorePart(
+            manifest["complexes"],
+            manifest["ranks"],
+            manifest.get("target_rank"),
+            {name: ArrayKind(tuple(each["shape"]), np.dtype(each["dtype"]))
+             for name, each in recorded.items()},
+            lambda name: _map_array(path, name, recorded[name], verify=False),
+        )  # fmt: skip
+    except KeyError as error:
+        raise _incomplete(path, error) from None
 
 
-Chunks: TypeAlias = list[NDArray[Any]]
-
-
-def _offset_chunks(ranks: Sequence[RaggedRank], name: str) -> Chunks:
-    """Offsets that go on where the part before ended."""
-    parts: Chunks = [getattr(rank, name) for rank in ranks]
-    starts = [0, *itertools.accumulate(int(part[-1]) for part in parts)]
-    shifted = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
-    return [np.zeros(1, np.int64), *shifted]
-
-
-def _row_chunks(ranks: Sequence[RaggedRank], name: str) -> Chunks:
-    """The rows of each part; a part without cells may lack the columns."""
-    parts: Chunks = [getattr(rank, name) for rank in ranks]
-    return [part for part in parts if len(part)] or parts[:1]
-
-
-_CHUNKS: dict[str, Callable[[Sequence[RaggedRank], str], Chunks]] = {
-    "offsets": _offset_chunks,
-    "face_offsets": _offset_chunks,
-    "faces": _row_chunks,
-    "signs": _row_chunks,
-    "discrete": _row_chunks,
-    "continuous": _row_chunks,
-    "encodings": _row_chunks,
-}
-
-
-def _write(folder: Path, name: str, chunks: Chunks) -> dict[str, Any]:
-    columns = chunks[0].shape[1:]
-    for index, chunk in enumerate(chunks):
-        if chunk.shape[1:] != columns:
-            raise ValueError(
-                f"{name}: part {index} has rows of shape {chunk.shape[1:]}, part 0 of {columns}; "
-                "all complexes must carry the same features and encodings"
-            )
-    shape = (sum(len(chunk) for chunk in chunks), *columns)
-    dtype = chunks[0].dtype
-    file = folder / _file_name(name)
-    digest = hashlib.sha256()
-    with file.open("wb") as stream:
-        np.lib.format.write_array_header_1_0(
-            stream, {"descr": dtype.str, "fortran_order": False, "shape": shape}
-        )
-        for chunk in chunks:
-            data = np.ascontiguousarray(chunk, dtype).tobytes()
-            digest.update(data)
-            stream.write(data)
-    return {
-        "dtype": dtype.str,
-        "shape": list(shape),
-        "bytes": file.stat().st_size,
-        "sha256": digest.hexdigest(),
-    }
-
-
-def _file_name(name: str) -> str:
-    return f"{name}.npy"
+def _incomplete(path: Path, missing: KeyError) -> StoreError:
+    return StoreError(
+        f"{path / MANIFEST} has no entry {missing}; delete the folder {path} and make it again"
+    )
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -254,7 +202,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _map_array(path: Path, name: str, recorded: dict[str, Any], verify: bool) -> NDArray[Any]:
-    file = path / _file_name(name)
+    file = path / file_name(name)
     again = f"delete the folder {path} and make it again"
     if not file.is_file():
         raise StoreError(f"{file} is missing; {again}")

@@ -23,27 +23,29 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.store import (
     FORMAT_VERSION,
     StoreError,
-    merge_ragged,
+    merge_stores,
     open_ragged,
 )
 from cellformer.data.dataset import GraphSet, digest_of
 from cellformer.data.identity import identity
 from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
+from cellformer.data.preparing.making import Failure, PreparationError
 from cellformer.data.preparing.shards import (
     SHARD_ROWS,
-    Failure,
-    PreparationError,
+    SLOW,
     Shard,
     ShardExecutor,
     ShardTask,
+    SlowParts,
     finished_shard,
+    slow_parts,
 )
 from cellformer.encodings.encode import Encoding
 from cellformer.lifting.lift import Lifting
 
 logger = logging.getLogger(__name__)
 
-PREPARATION_VERSION = 4
+PREPARATION_VERSION = 5
 """Raised whenever the same lifting and encodings of the same graphs give another store."""
 
 OverLimitRows: TypeAlias = Literal["fail", "skip"]
@@ -64,6 +66,8 @@ class Prepared:
     complexes: RaggedComplexes  # memory-mapped, with the targets of their rows
     rows: Int64[np.ndarray, " complex"]  # the row of the source of each complex, ascending
     failures: tuple[tuple[int, str], ...]  # rows without a complex, with the reason
+    slow: SlowParts | None = None
+    """What had to be prepared one by one in this call, where anything had."""
 
     def numbers(self, rows: Int64[np.ndarray, " row"]) -> Int64[np.ndarray, " complex"]:
         """The complexes of these rows of the source, in their order; failed rows have none."""
@@ -94,6 +98,9 @@ def prepare(
     instead (`RayShards` on a cluster). A lifting or an encoding that cannot be told
     apart from a changed one (see `identity`) is prepared anew every time.
 
+    What a lifting or an encoding raises when it takes many graphs at once is told in the log, once,
+    and these rows are taken one by one; ``slow`` of the result counts them.
+
     Rows without a valid graph are reported in ``failures``. A graph over the lifting's limit is
     too with over_limit="skip", else raises PreparationError. Raises NoComplexError if no row is
     left.
@@ -117,11 +124,11 @@ def prepare(
             lifting,
             list(encodings),
         )
-        return job.opened(*_uncached(job))
+        return job.opened(_uncached(job))
     version = f"{__version__}, {PREPARATION_VERSION}, {FORMAT_VERSION}"
     key = digest_of([version, graph_set.digest, named])[:32]
     folder = Path(cache_dir or cache_root()) / "prepared" / key
-    return job.opened(*_cached(job, folder))
+    return job.opened(_cached(job, folder))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +142,9 @@ class _Job:
     shown: bool
     over_limit: OverLimitRows
 
-    def opened(self, complexes: RaggedComplexes, failures: Sequence[Failure]) -> Prepared:
+    def opened(self, stored: "_Stored") -> Prepared:
         """The result; raises where the caller does not accept the failures."""
+        complexes, failures = stored.complexes, stored.failures
         self.check(failures)
         reasons = self.source.faults | {failure.row: failure.reason for failure in failures}
         rows = np.setdiff1d(np.arange(len(self.source)), list(reasons))
@@ -162,6 +170,7 @@ class _Job:
             ),
             rows,
             tuple(sorted(reasons.items())),
+            stored.slow,
         )
 
     def check(self, failures: Sequence[Failure]) -> None:
@@ -195,10 +204,16 @@ def check_cells(
         )
 
 
-Stored: TypeAlias = tuple[RaggedComplexes, tuple[Failure, ...]]
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """What lies in the cache, or in memory without one."""
+
+    complexes: RaggedComplexes
+    failures: tuple[Failure, ...]
+    slow: SlowParts | None = None  # of the work done now
 
 
-def _cached(job: _Job, folder: Path) -> Stored:
+def _cached(job: _Job, folder: Path) -> _Stored:
     """Opens the store or makes it; one process at a time."""
     from filelock import FileLock, Timeout
 
@@ -227,27 +242,29 @@ def _cached(job: _Job, folder: Path) -> Stored:
         lock.release()
 
 
-def _uncached(job: _Job) -> Stored:
+def _uncached(job: _Job) -> _Stored:
     """Makes the store in a folder that is gone when the arrays are no longer used."""
     with tempfile.TemporaryDirectory(prefix="cellformer-") as folder:
-        complexes, failures = _make(job, Path(folder) / "shards", Path(folder) / "store")
-        return complexes.take(np.arange(len(complexes))), failures  # a copy in memory
+        made = _make(job, Path(folder) / "shards", Path(folder) / "store")
+        in_memory = made.complexes.take(np.arange(len(made.complexes)))
+        return replace(made, complexes=in_memory)
 
 
-def _open(folder: Path) -> Stored | None:
+def _open(folder: Path) -> _Stored | None:
     if not folder.exists():
         return None
     try:
         complexes, meta = open_ragged(folder)
-        return complexes, tuple(Failure(*failure) for failure in meta["failures"])
+        return _Stored(complexes, tuple(Failure(*failure) for failure in meta["failures"]))
     except (StoreError, KeyError, TypeError) as error:
         logger.warning("a damaged entry of the cache is made again: %s", error)
         return None
 
 
-def _make(job: _Job, shards: Path, folder: Path) -> Stored:
+def _make(job: _Job, shards: Path, folder: Path) -> _Stored:
     rows = len(job.source)
     shards.mkdir(parents=True, exist_ok=True)
+    (shards / SLOW).unlink(missing_ok=True)  # of an attempt that was interrupted
     finished: dict[int, Shard] = {}
     for start in range(0, rows, SHARD_ROWS):
         shard = finished_shard(_shard_folder(shards, start))
@@ -272,8 +289,11 @@ def _make(job: _Job, shards: Path, folder: Path) -> Stored:
             done(min(SHARD_ROWS, rows - start))
     in_order = [finished[start] for start in sorted(finished)]
     failures = tuple(failure for shard in in_order for failure in shard.failures)
-    parts = [open_ragged(shard.folder)[0] for shard in in_order if shard.complexes]
-    if not parts:
+    slow = slow_parts(in_order)
+    if slow is not None:
+        logger.warning("%s: %s", job.source.name, slow)
+    stores = [shard.folder for shard in in_order if shard.complexes]
+    if not stores:
         example = f"; row {failures[0].row}: {failures[0].reason}" if failures else ""
         raise NoComplexError(
             f"{job.source.name}: none of {rows} rows has a complex{example}",
@@ -286,8 +306,8 @@ def _make(job: _Job, shards: Path, folder: Path) -> Stored:
         "encodings": [repr(encoding) for encoding in job.encodings],
         "failures": [[f.row, f.reason, f.over_limit] for f in failures],
     }
-    merge_ragged(parts, folder, meta)
-    return open_ragged(folder)[0], failures
+    merge_stores(stores, folder, meta)
+    return _Stored(open_ragged(folder)[0], failures, slow)
 
 
 def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> int:

@@ -1,50 +1,24 @@
 """One stretch of rows, lifted, encoded and stored: the unit of parallel and resumed work."""
 
 import json
+import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-
 from cellformer.basics.files import replace_atomically
-from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.graph import Graph
-from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.store import StoreError, open_ragged, save_ragged
-from cellformer.data.dataset import GraphSequence, RaggedGraphSequence, descriptors_of
-from cellformer.data.flat import FlatGraphs
-from cellformer.encodings.encode import Encoding, encode, encode_many
-from cellformer.lifting.lift import CollectiveLifting, Lifting, LiftingLimitError, lift
+from cellformer.data.dataset import GraphSequence
+from cellformer.data.preparing.making import Failure, make
+from cellformer.encodings.encode import Encoding
+from cellformer.lifting.lift import Lifting
+
+logger = logging.getLogger(__name__)
 
 SHARD_ROWS = 256
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A row without a complex."""
-
-    row: int
-    reason: str
-    over_limit: bool  # the graph is valid, but the lifting gave up
-
-
-Made: TypeAlias = tuple[RaggedComplexes | None, list[Failure]]
-
-
-class PreparationError(ValueError):
-    """A graph that cannot be lifted or encoded; ``row`` is its place in the source, from 0."""
-
-    def __init__(self, message: str, row: int):
-        super().__init__(message, row)
-        self.message = message
-        self.row = row
-
-    def __str__(self) -> str:
-        return self.message
+SLOW = "slow"  # the file beside the shards that says that the log has been told
 
 
 @dataclass(frozen=True)
@@ -54,6 +28,26 @@ class Shard:
     folder: Path
     failures: tuple[Failure, ...]
     complexes: int
+    slow: str | None = None
+    """Why the rows were taken one by one although the lifting takes many at once."""
+
+
+@dataclass(frozen=True)
+class SlowParts:
+    """How many shards were made one by one although the lifting takes many graphs at once."""
+
+    count: int
+    of: int
+    cause: str  # of the first one
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.of} parts were prepared one by one: {self.cause}"
+
+
+def slow_parts(shards: Sequence[Shard]) -> SlowParts | None:
+    """Those of some shards; None where there are none."""
+    causes = [shard.slow for shard in shards if shard.slow is not None]
+    return SlowParts(len(causes), len(shards), causes[0]) if causes else None
 
 
 def prepare_shard(
@@ -65,78 +59,36 @@ def prepare_shard(
 ) -> Shard:
     """Lifts, encodes and stores ``graphs``, the rows of the source from ``start`` on.
 
-    A row without a valid graph, or over the lifting's limit, is a failure. Raises
-    PreparationError at any other error.
+    Rows fail as `make` says, which also says what is raised. What the log is told of a slow way is
+    told once for all shards of a preparation, by whoever meets it first.
     """
-    made: Made | None = None
-    if isinstance(lifting, CollectiveLifting):
-        # One by one it is seen which row is at fault, and the others are kept.
-        with suppress(Exception):
-            made = _together(graphs, start, lifting, encodings)
-    complexes, failures = made or _one_by_one(graphs, start, lifting, encodings)
-    if complexes is not None:
-        failed = [failure.row - start for failure in failures]
-        present = np.setdiff1d(np.arange(len(graphs)), failed)
-        described = descriptors_of(graphs, present)
-        complexes = complexes if described is None else replace(complexes, descriptors=described)
+
+    def tell(cause: str) -> None:
+        try:
+            (folder.parent / SLOW).open("x").close()
+        except FileExistsError:
+            return
+        logger.warning(
+            "rows %d to %d could not be prepared all at once, so they are taken one by one: %s",
+            start,
+            start + len(graphs) - 1,
+            cause,
+        )
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = make(graphs, start, lifting, encodings, tell)
     shutil.rmtree(folder, ignore_errors=True)  # of an interrupted attempt
-    count = 0 if complexes is None else len(complexes)
-    if complexes is not None:
-        save_ragged(complexes, folder)
+    count = 0 if made.complexes is None else len(made.complexes)
+    if made.complexes is not None:
+        save_ragged(made.complexes, folder)
     record = {
         "complexes": count,
-        "failures": [[f.row, f.reason, f.over_limit] for f in failures],
+        "failures": [[f.row, f.reason, f.over_limit] for f in made.failures],
+        "slow": made.slow,
     }
     with replace_atomically(_record(folder)) as unfinished:
         unfinished.write_text(json.dumps(record), encoding="utf-8")
-    return Shard(folder, tuple(failures), count)
-
-
-def _together(
-    graphs: GraphSequence, start: int, lifting: CollectiveLifting, encodings: Sequence[Encoding]
-) -> Made:
-    """All rows at once; raises whatever one of them raises."""
-    failures: list[Failure] = []
-    if isinstance(graphs, RaggedGraphSequence):
-        ragged = graphs.ragged()
-    else:
-        valid: list[Graph] = []
-        for index in range(len(graphs)):
-            try:
-                valid.append(graphs.graph(index))
-            except ValueError as error:
-                failures.append(Failure(start + index, str(error), over_limit=False))
-        if any(graph.cells is not None for graph in valid):
-            raise ValueError("cells that graphs bring themselves do not lie in flat arrays")
-        ragged = FlatGraphs.from_graphs(valid, "graphs").ragged()
-    if not len(ragged):
-        return None, failures
-    return encode_many(lifting.many(ragged), encodings), failures
-
-
-def _one_by_one(
-    graphs: GraphSequence, start: int, lifting: Lifting, encodings: Sequence[Encoding]
-) -> Made:
-    complexes: list[CellComplex] = []
-    failures: list[Failure] = []
-    for index in range(len(graphs)):
-        row = start + index
-        try:
-            graph = graphs.graph(index)
-        except ValueError as error:
-            failures.append(Failure(row, str(error), over_limit=False))
-            continue
-        try:
-            complexes.append(encode(lift(graph, lifting), encodings))
-        except LiftingLimitError as error:
-            failures.append(Failure(row, str(error), over_limit=True))
-        except Exception as error:
-            raise PreparationError(
-                f"row {row} (counted from 0), graph {graph.name!r} with {graph.num_vertices} "
-                f"vertices and {graph.num_edges} edges: {type(error).__name__}: {error}",
-                row,
-            ) from error
-    return RaggedComplexes.from_complexes(complexes) if complexes else None, failures
+    return Shard(folder, made.failures, count, made.slow)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +120,7 @@ def finished_shard(folder: Path) -> Shard | None:
             folder,
             tuple(Failure(row, reason, over) for row, reason, over in record["failures"]),
             record["complexes"],
+            record["slow"],
         )
         if shard.complexes:
             open_ragged(folder)

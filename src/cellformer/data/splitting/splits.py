@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Int64
 
+from cellformer.chemistry.limits import MAX_DRAWN_ATOMS
 from cellformer.data.dataset import PARTS
 
 Split = dict[str, Int64[np.ndarray, " _"]]
@@ -113,20 +114,27 @@ def scaffold_groups(smiles: Sequence[str]) -> Int64[np.ndarray, " row"]:
 def scaffold_of(smiles: str) -> str | None:
     """The SMILES of a molecule's rings and the links between them; None if it is not valid.
 
-    A molecule without rings has the empty scaffold.
+    A molecule without rings has the empty scaffold. One of more than `MAX_DRAWN_ATOMS` atoms
+    stands for itself: its SMILES is its scaffold.
     """
-    from rdkit import Chem, rdBase
+    from rdkit import rdBase
     from rdkit.Chem.Scaffolds import MurckoScaffold
 
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
-        if molecule is None or not molecule.GetNumAtoms():
-            return None
-        return str(
-            MurckoScaffold.MurckoScaffoldSmiles(  # type: ignore[no-untyped-call]
-                mol=molecule, includeChirality=True
+    from cellformer.chemistry.reasons import one_reason
+    from cellformer.chemistry.smiles import parse_smiles
+
+    try:
+        molecule = parse_smiles(smiles)
+        if molecule.GetNumAtoms() > MAX_DRAWN_ATOMS:
+            return smiles
+        with rdBase.BlockLogs(), one_reason(smiles):
+            return str(
+                MurckoScaffold.MurckoScaffoldSmiles(  # type: ignore[no-untyped-call]
+                    mol=molecule, includeChirality=True
+                )
             )
-        )
+    except ValueError:
+        return None
 
 
 def _named(parts: Iterable[Int64[np.ndarray, " _"]]) -> Split:

@@ -73,7 +73,7 @@ def sample_of(data: DataConfig, width: int, most: int) -> Sample:
     began, looked, refused = 0.0, 0, ""
     for row in order.tolist():
         try:
-            cells = lifting(source.graphs.graph(row))
+            cells = lifting(source.graph(row))
         except ValueError as error:
             refused = refused or str(error)
             continue

@@ -9,9 +9,8 @@ from jaxtyping import Int64
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
-from cellformer.lifting.lift import LiftingLimitError, OverLimit, describe
+from cellformer.lifting.lift import Lifted, LiftingLimitError, OverLimit, limit_error
 from cellformer.lifting.searches.two_core import two_core
 from cellformer.lifting.skeleton import attach_all_cycles, attach_cycles
 
@@ -34,7 +33,10 @@ def fill_cycles(
 ) -> CellComplex:
     """The graph with a face in every cycle that a search finds (see `find_cycles`)."""
     limits = max_length, max_cells, max_steps, over_limit
-    found = find_cycles(graph.num_vertices, graph.edges, describe(graph), search, *limits)
+    try:
+        found = find_cycles(graph.num_vertices, graph.edges, search, *limits)
+    except LiftingLimitError as error:
+        raise limit_error(graph, str(error)) from None
     return attach_cycles(graph, *found)
 
 
@@ -45,26 +47,30 @@ def fill_all_cycles(
     max_cells: int,
     max_steps: int,
     over_limit: OverLimit,
-) -> RaggedComplexes:
+) -> Lifted:
     """`fill_cycles` of each graph of a collection."""
     limits = max_length, max_cells, max_steps, over_limit
     sizes = np.diff(graphs.vertex_offsets).tolist()
     edge_offsets = itertools.pairwise(graphs.edge_offsets.tolist())
-    found = [
-        find_cycles(size, graphs.edges[start:stop], f"graph {number}", search, *limits)
-        for number, (size, (start, stop)) in enumerate(zip(sizes, edge_offsets, strict=True))
-    ]
+    found: dict[int, tuple[Indices, Indices]] = {}
+    over: dict[int, str] = {}
+    for number, (size, (start, stop)) in enumerate(zip(sizes, edge_offsets, strict=True)):
+        try:
+            found[number] = find_cycles(size, graphs.edges[start:stop], search, *limits)
+        except LiftingLimitError as error:
+            over[number] = str(error)
     none = np.zeros(0, np.int64)
-    lengths = np.concatenate([none, *(np.diff(offsets) for _, offsets in found)])
-    faces = np.cumsum([0, *(len(offsets) - 1 for _, offsets in found)])
-    vertices = np.concatenate([none, *(vertices for vertices, _ in found)])
-    return attach_all_cycles(graphs, vertices, np.append(0, np.cumsum(lengths)), faces)
+    lengths = np.concatenate([none, *(np.diff(offsets) for _, offsets in found.values())])
+    faces = np.cumsum([0, *(len(offsets) - 1 for _, offsets in found.values())])
+    vertices = np.concatenate([none, *(vertices for vertices, _ in found.values())])
+    kept = graphs.take(np.array(list(found), np.int64)) if over else graphs
+    filled = attach_all_cycles(kept, vertices, np.append(0, np.cumsum(lengths)), faces)
+    return Lifted(filled, over)
 
 
 def find_cycles(
     num_vertices: int,
     edges: Int64[np.ndarray, "edge 2"],
-    where: str,
     search: CycleSearch,
     max_length: int,
     max_cells: int,
@@ -74,7 +80,8 @@ def find_cycles(
     """The vertices and the offsets of the cycles of a graph that a search finds.
 
     Over a limit, "truncate" keeps all cycles up to the greatest length that stays within the
-    limits and none that are longer: which ones are kept does not depend on their order.
+    limits and none that are longer: which ones are kept does not depend on their order; "fail"
+    raises `LiftingLimitError` with the reason, which names no graph.
     """
     starts, neighbors = two_core(num_vertices, np.array(edges, np.int64, order="C"))
     longest = min(max_length, num_vertices)
@@ -90,7 +97,7 @@ def find_cycles(
             else f"more than {max_steps} steps to find the cycles (max_steps)"
         )
         raise LiftingLimitError(
-            f"{where}: {what} of length 3 to {longest}; allow only shorter cycles, "
+            f"{what} of length 3 to {longest}; allow only shorter cycles, "
             "raise the limit, leave this graph out, or set over_limit='truncate'"
         )
     if outcome != COMPLETE:
