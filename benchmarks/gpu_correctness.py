@@ -128,6 +128,7 @@ def dropout(part: Part) -> dict[str, Any]:
             transposed_receivers=None,
             transposed_pairs=None,
             bias=None,
+            pair_value=None,
             seed=moved_seed,
             scale=0.3,
             dropout=0.1,

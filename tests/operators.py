@@ -7,12 +7,13 @@ PRECISION = {torch.float32: 1e-5, torch.float64: 1e-10}
 HEADS = {torch.float32: (1, 2, 3, 4, 6, 8, 16), torch.float64: (2, 6, 8, 10, 14, 16, 24)}
 
 
-def results(operator, inputs, neighborhood, bias=None, seed=0, **options):
+def results(operator, inputs, neighborhood, bias=None, pair_values=None, seed=0, **options):
     """The output and the gradients of all inputs, for a loss with a different slope everywhere."""
     torch.manual_seed(seed)
-    output = operator(*inputs, neighborhood, bias=bias, **options)
+    given = {"bias": bias, "pair_values": pair_values}
+    output = operator(*inputs, neighborhood, **given, **options)
     slope = torch.linspace(-1, 1, output.numel(), dtype=output.dtype).cos().view(output.shape)
-    inputs = [*inputs, *([] if bias is None else [bias])]
+    inputs = [*inputs, *(tensor for tensor in given.values() if tensor is not None)]
     return output, *torch.autograd.grad((output * slope).sum(), inputs)
 
 
@@ -28,4 +29,12 @@ def bias_for(neighborhood, columns, dtype):
         return None
     generator = torch.Generator().manual_seed(5)
     shape = (len(neighborhood.senders), columns)
+    return torch.randn(shape, generator=generator, dtype=dtype).requires_grad_()
+
+
+def pair_values_for(neighborhood, columns, heads, dtype):
+    if not columns:
+        return None
+    generator = torch.Generator().manual_seed(6)
+    shape = (len(neighborhood.senders), columns, heads)
     return torch.randn(shape, generator=generator, dtype=dtype).requires_grad_()

@@ -72,6 +72,21 @@ def test_a_bias_must_fit_pairs_and_heads_and_sparse_attention(tokens, random_nei
         attend(*inputs, layout, theta=torch.ones(1), bias=torch.zeros(pairs, 1))
 
 
+def test_pair_values_must_fit_pairs_and_heads_and_sparse_attention(
+    tokens, random_neighborhood, layout
+):
+    inputs, neighborhood = tokens(0, 4, 4), random_neighborhood(0, 4, 4)
+    pairs = len(neighborhood.senders)
+    output = attend(*inputs, neighborhood, pair_values=torch.zeros(pairs, 3, 2).double())
+    assert output.shape == (4, 4 + 3, 2)
+    with pytest.raises(ValueError, match="pair values of shape"):
+        attend(*inputs, neighborhood, pair_values=torch.zeros(pairs - 1, 3, 2))
+    with pytest.raises(ValueError, match="pair values of shape"):
+        attend(*inputs, neighborhood, pair_values=torch.zeros(pairs, 1, 3))
+    with pytest.raises(ValueError, match="no place in dense attention"):
+        attend(*inputs, layout, theta=torch.ones(1), pair_values=torch.zeros(pairs, 1, 2))
+
+
 COMPILED = """
 import sys
 import torch

@@ -23,7 +23,8 @@ class ArrowAttention(NamedTuple):
     """One attention of ``heads`` heads; all its columns are in the order (column, head).
 
     ``theta``, of one entry or one per head, belongs to a dense pattern alone, ``bias`` to a
-    sparse one; see `cellformer.attention.operator.attend`.
+    sparse one, and so do ``pair_values``, whose columns follow those of the values in the output;
+    see `cellformer.attention.operator.attend`.
     """
 
     query: ColumnBlock
@@ -36,6 +37,19 @@ class ArrowAttention(NamedTuple):
     pattern: Pattern
     theta: Float[Tensor, " theta"] | None = None
     bias: Float[Tensor, "pair head_or_1"] | None = None
+    pair_values: Float[Tensor, "pair pair_column"] | None = None
+
+    @property
+    def pair_width(self) -> int:
+        """The columns of each head that come from the pairs."""
+        if self.pair_values is None or not self.heads:
+            return 0
+        return self.pair_values.shape[1] // self.heads
+
+    @property
+    def received_width(self) -> int:
+        """The columns of each head in the output."""
+        return self.value_width + self.pair_width
 
 
 class Shape(NamedTuple):

@@ -61,22 +61,23 @@ def attend(
     *,
     theta: Float[Tensor, " theta"] | None = None,
     bias: Float[Tensor, "pair head_or_1"] | None = None,
+    pair_values: Float[Tensor, "pair pair_width head"] | None = None,
     scale: float = 1.0,
     dropout: float = 0.0,
-) -> Float[Tensor, "receiver value_width head"]:
+) -> Float[Tensor, "receiver received_width head"]:
     """Sparse attention over a `Neighborhood`, or dense attention over `DenseBlocks`.
 
     ``theta``, of one entry or one per head, belongs to dense attention alone, which adds
     ``theta * N`` to the scores. ``bias`` belongs to sparse attention alone, which adds it to the
-    scores of the stored pairs, for all heads or for each. ``dropout`` is the share of attention
-    weights that is dropped; pass 0 when not training. The softmax runs in float32 at least, also
-    under autocast.
+    scores of the stored pairs, for all heads or for each. So do ``pair_values``: their averages, by
+    the same weights as those of the values, are further columns of the result. ``dropout`` is the
+    share of attention weights that is dropped; pass 0 when not training. The softmax runs in
+    float32 at least, also under autocast.
 
     Raises ValueError if the rows do not fit the pattern, if theta is missing or too much, or if a
-    bias has no place or the wrong shape.
+    bias or pair values have no place or the wrong shape.
     """
     _, width, heads = query.shape
-    shape = Shape(len(query), value.shape[1] * heads)
     arrow = ArrowAttention(
         query=ColumnBlock(matrix=0, start=0),
         key=ColumnBlock(matrix=1, start=0),
@@ -88,10 +89,12 @@ def attend(
         pattern=pattern,
         theta=theta,
         bias=bias,
+        pair_values=None if pair_values is None else merge_heads(pair_values),
     )
+    shape = Shape(len(query), arrow.received_width * heads)
     matrices = [rows.flatten(1) for rows in (query, key, value)]
     (received,) = attend_arrows(matrices, [arrow], [shape], scale=scale, dropout=dropout)
-    return received.view(len(query), value.shape[1], heads)
+    return received.view(len(query), arrow.received_width, heads)
 
 
 def attend_arrows(
@@ -148,7 +151,11 @@ def _one_by_one(
         )
         match arrow.pattern:
             case Neighborhood() as pattern:
-                received = sparse(query, key, value, pattern, bias=arrow.bias)
+                own = arrow.pair_values
+                pair_values = None if own is None else split_heads(own, arrow.heads)
+                received = sparse(
+                    query, key, value, pattern, bias=arrow.bias, pair_values=pair_values
+                )
             case DenseBlocks() as pattern:
                 received = dense(query, key, value, pattern, arrow.theta)
         parts[arrow.output.matrix][arrow.output.start] = merge_heads(received)
@@ -210,11 +217,20 @@ def _check(arrow: ArrowAttention, matrices: Sequence[Float[Tensor, "_ _"]]) -> N
         )
     if (arrow.theta is not None) != isinstance(pattern, DenseBlocks):
         raise ValueError("theta is needed for dense attention and has no place in sparse attention")
+    if isinstance(pattern, DenseBlocks):
+        if arrow.bias is not None or arrow.pair_values is not None:
+            raise ValueError(
+                "a bias and pair values have no place in dense attention, which has theta * N"
+            )
+        return
+    pairs, own = len(pattern.senders), arrow.pair_values
+    if own is not None and (len(own) != pairs or own.shape[1] != arrow.pair_width * arrow.heads):
+        raise ValueError(
+            f"pair values of shape {tuple(own.shape)} for {pairs} pairs and {arrow.heads} heads; "
+            f"give ({pairs}, a multiple of {arrow.heads})"
+        )
     if arrow.bias is None:
         return
-    if isinstance(pattern, DenseBlocks):
-        raise ValueError("a bias has no place in dense attention, which has theta * N")
-    pairs = len(pattern.senders)
     if len(arrow.bias) != pairs or arrow.bias.shape[1] not in (1, arrow.heads):
         raise ValueError(
             f"a bias of shape {tuple(arrow.bias.shape)} for {pairs} pairs and {arrow.heads} heads; "

@@ -16,16 +16,18 @@ def sparse_attention(
     neighborhood: Neighborhood,
     *,
     bias: Float[Tensor, "pair head_or_1"] | None = None,
+    pair_values: Float[Tensor, "pair pair_width head"] | None = None,
     scale: float = 1.0,
     dropout: float = 0.0,
-) -> Float[Tensor, "receiver value_width head"]:
+) -> Float[Tensor, "receiver received_width head"]:
     """Each receiver averages the values of its neighbors by a softmax over its neighbors.
 
     A score is ``scale * <query, key>`` times the pair's weight in the neighborhood, plus
     ``bias``, which has one column for all heads or one for each. Only stored pairs take part, as
     in the authors' code (*deviation from the letter* of the formula, whose product with a dense N
     would leave the zeros of N in the softmax). A receiver without neighbors gets exactly zero.
-    ``dropout`` drops attention weights.
+    ``pair_values`` belong to the pairs as values do to the senders: their averages, by the same
+    weights, are further columns of the result. ``dropout`` drops attention weights.
 
     Source: the paper, section "Pairwise cellular attention", equation of the attention from k_s
     to k_t with the Hadamard product. Everything is computed in float32, or float64 if so given.
@@ -36,6 +38,8 @@ def sparse_attention(
     )
     attention = functional.dropout(attention, dropout, training=dropout > 0)
     pair_value = gather_rows(value.to(precise), neighborhood.senders)
+    if pair_values is not None:
+        pair_value = torch.cat([pair_value, pair_values.to(precise)], dim=1)
     return segment_sum(attention.unsqueeze(1) * pair_value, neighborhood.offsets).to(value.dtype)
 
 

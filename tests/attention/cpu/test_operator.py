@@ -13,7 +13,7 @@ from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.operator import attend, attend_arrows, use_attention
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from operators import HEADS, PRECISION, assert_close, bias_for, results
+from operators import HEADS, PRECISION, assert_close, bias_for, pair_values_for, results
 
 
 @pytest.fixture
@@ -33,16 +33,28 @@ def threads():
     st.integers(0, 5),
     st.integers(0, 6),
     st.sampled_from(["none", "one", "per head"]),
+    st.integers(0, 5),
 )
 def test_values_and_gradients_equal_the_reference(
-    tokens, random_neighborhood, dtype, seed, receivers, senders, density, head_width, choice, kind
+    tokens,
+    random_neighborhood,
+    dtype,
+    seed,
+    receivers,
+    senders,
+    density,
+    head_width,
+    choice,
+    kind,
+    pair_width,
 ):
     heads = HEADS[dtype][choice]
     inputs = tokens(seed, receivers, senders, head_width, heads, dtype)
     neighborhood = random_neighborhood(seed, receivers, senders, density)
     bias = bias_for(neighborhood, {"none": 0, "one": 1, "per head": heads}[kind], dtype)
+    own = pair_values_for(neighborhood, pair_width, heads, dtype)
     got, expected = (
-        results(operator, inputs, neighborhood, bias, scale=0.6)
+        results(operator, inputs, neighborhood, bias, own, scale=0.6)
         for operator in (attend, sparse_attention)
     )
     assert_close(got, expected, PRECISION[dtype])
@@ -76,21 +88,24 @@ def test_gradients_pass_gradcheck(tokens, random_neighborhood):
     neighborhood = random_neighborhood(3, 4, 5)
     for columns in (1, 2):
         bias = bias_for(neighborhood, columns, torch.float64)
+        own = pair_values_for(neighborhood, 3, 2, torch.float64)
         assert torch.autograd.gradcheck(
-            lambda q, k, v, b: attend(q, k, v, neighborhood, bias=b, scale=0.5),
-            (*tokens(0, 4, 5), bias),
+            lambda q, k, v, b, p: attend(q, k, v, neighborhood, bias=b, pair_values=p, scale=0.5),
+            (*tokens(0, 4, 5), bias, own),
         )
 
 
 def test_gradients_under_dropout_pass_gradcheck_with_the_seed_held(tokens, random_neighborhood):
     neighborhood = random_neighborhood(3, 6, 5, density=0.8)
 
-    def dropped(q, k, v):
+    def dropped(q, k, v, own):
         torch.manual_seed(3)
-        return attend(q, k, v, neighborhood, scale=0.5, dropout=0.4)
+        return attend(q, k, v, neighborhood, pair_values=own, scale=0.5, dropout=0.4)
 
-    inputs = tokens(0, 6, 5, heads=6)
-    assert not torch.equal(dropped(*inputs), attend(*inputs, neighborhood))
+    inputs = [*tokens(0, 6, 5, heads=6), pair_values_for(neighborhood, 2, 6, torch.float64)]
+    assert not torch.equal(
+        dropped(*inputs), attend(*inputs[:3], neighborhood, pair_values=inputs[3])
+    )
     assert torch.autograd.gradcheck(dropped, inputs)
 
 
@@ -123,10 +138,11 @@ def test_half_precision_equals_float32_rounded_at_the_end(tokens, random_neighbo
 def test_any_number_of_threads_gives_the_same_bits(threads, tokens, random_neighborhood):
     inputs = tokens(0, 400, 400, head_width=8, heads=8, dtype=torch.float32)
     neighborhood = random_neighborhood(1, 400, 400, density=0.05)
+    own = pair_values_for(neighborhood, 2, 8, torch.float32)
     runs = []
     for count in (1, 2, 3, 4, 4):
         threads(count)
-        runs.append(results(attend, inputs, neighborhood, scale=0.3, dropout=0.1))
+        runs.append(results(attend, inputs, neighborhood, pair_values=own, scale=0.3, dropout=0.1))
     for other in runs[1:]:
         for first, second in zip(runs[0], other, strict=True):
             assert torch.equal(first, second)
@@ -196,6 +212,7 @@ def layer(random_neighborhood):
     dense = DenseBlocks.of(vertices, vertices, 2, within)
     theta = torch.tensor([0.7], requires_grad=True)
     bias = bias_for(vertex_to_edge, 4, torch.float32)
+    own = pair_values_for(vertex_to_edge, 2, 4, torch.float32).flatten(1).detach().requires_grad_()
     arrows = [
         ArrowAttention(
             ColumnBlock(0, 0),
@@ -229,10 +246,11 @@ def layer(random_neighborhood):
             vertex_to_edge,
             None,
             bias,
+            own,
         ),
     ]
     matrices = [torch.randn(8, 44, requires_grad=True), torch.randn(6, 30, requires_grad=True)]
-    return matrices, arrows, [Shape(8, 24), Shape(6, 4)], [theta, bias]
+    return matrices, arrows, [Shape(8, 24), Shape(6, 12)], [theta, bias, own]
 
 
 def test_several_arrows_between_columns_equal_the_reference(layer):

@@ -20,7 +20,7 @@ from cellformer.attention.gpu.operator import fused_sparse_attention
 from cellformer.attention.operator import attend
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from operators import PRECISION, assert_close, bias_for, results
+from operators import PRECISION, assert_close, bias_for, pair_values_for, results
 
 launch = pytest.importorskip("cellformer.attention.gpu.launch")
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -36,15 +36,27 @@ pytestmark = pytest.mark.usefixtures("interpreted")
     st.integers(0, 5),
     st.sampled_from([1, 2, 3, 6, 8]),
     st.sampled_from(["none", "one", "per head"]),
+    st.integers(0, 5),
 )
 def test_values_and_gradients_equal_the_reference(
-    tokens, random_neighborhood, dtype, seed, receivers, senders, density, head_width, heads, kind
+    tokens,
+    random_neighborhood,
+    dtype,
+    seed,
+    receivers,
+    senders,
+    density,
+    head_width,
+    heads,
+    kind,
+    pair_width,
 ):
     inputs = tokens(seed, receivers, senders, head_width, heads, dtype)
     neighborhood = random_neighborhood(seed, receivers, senders, density)
     bias = bias_for(neighborhood, {"none": 0, "one": 1, "per head": heads}[kind], dtype)
+    own = pair_values_for(neighborhood, pair_width, heads, dtype)
     got, expected = (
-        results(operator, inputs, neighborhood, bias, scale=0.6)
+        results(operator, inputs, neighborhood, bias, own, scale=0.6)
         for operator in (fused_sparse_attention, sparse_attention)
     )
     assert_close(got, expected, PRECISION[dtype])
@@ -52,7 +64,7 @@ def test_values_and_gradients_equal_the_reference(
 
 @pytest.mark.parametrize(("head_width", "heads"), [(700, 5), (5000, 2), (20, 300)])
 def test_wide_rows_are_cut_into_blocks_of_heads(tokens, random_neighborhood, head_width, heads):
-    assert launch.Blocks.of(head_width, head_width + 1, heads).heads < heads
+    assert launch.Blocks.of(head_width, head_width + 1, 0, heads).heads < heads
     inputs = tokens(0, 2, 3, head_width, heads)
     neighborhood = random_neighborhood(0, 2, 3, density=0.7)
     got, expected = (
@@ -90,21 +102,30 @@ def test_gradients_pass_gradcheck(tokens, random_neighborhood, columns, dropout)
     neighborhood = random_neighborhood(3, 2, 3, density=0.8)
     bias = bias_for(neighborhood, columns, torch.float64)
 
-    def attention(query, key, value, bias):
+    def attention(query, key, value, bias, own):
         torch.manual_seed(3)
         return fused_sparse_attention(
-            query, key, value, neighborhood, bias=bias, scale=0.5, dropout=dropout
+            query,
+            key,
+            value,
+            neighborhood,
+            bias=bias,
+            pair_values=own,
+            scale=0.5,
+            dropout=dropout,
         )
 
-    assert torch.autograd.gradcheck(attention, (*tokens(0, 2, 3, 2), bias), fast_mode=True)
+    own = pair_values_for(neighborhood, 2, 2, torch.float64)
+    assert torch.autograd.gradcheck(attention, (*tokens(0, 2, 3, 2), bias, own), fast_mode=True)
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_the_same_seed_drops_the_same_weights_as_on_a_cpu(tokens, random_neighborhood, share):
     inputs = tokens(0, 6, 12, heads=6)
     neighborhood = random_neighborhood(0, 6, 12, density=0.8)
+    own = pair_values_for(neighborhood, 3, 6, torch.float64)
     got, expected = (
-        results(operator, inputs, neighborhood, scale=0.5, dropout=share)
+        results(operator, inputs, neighborhood, pair_values=own, scale=0.5, dropout=share)
         for operator in (fused_sparse_attention, attend)
     )
     assert_close(got, expected, 1e-10)
@@ -190,6 +211,7 @@ def test_the_operator_passes_the_checks_of_torch(tokens, random_neighborhood, in
         transposed_receivers=None,
         transposed_pairs=None,
         bias=bias_for(neighborhood, 2, torch.float32),
+        pair_value=pair_values_for(neighborhood, 3, 2, torch.float32),
         seed=torch.tensor([7]),
         scale=0.5,
         dropout=0.2,
@@ -207,16 +229,19 @@ from cellformer.attention.gpu import launch
 POINTERS = {"seed": "*i64", "weights": "*fp32"}
 POINTERS |= dict.fromkeys(("offsets", "senders", "receivers", "numbers"), "*i64")
 ROWS = ("query", "key", "value", "output", "grad_output", "grad_query", "grad_key", "grad_value")
-ALWAYS_PRECISE = ("bias", "log_sum_exp", "grad_score", "mean_change")
+ALWAYS_PRECISE = (
+    "bias", "pair_value", "log_sum_exp", "grad_score", "grad_pair", "mean_change"
+)
 for numbers, precise in (("bf16", "fp32"), ("fp32", "fp32"), ("fp64", "fp64")):
     width, heads = 12, 6
-    blocks = launch.Blocks.of(width, width, heads)
+    blocks = launch.Blocks.of(width, width, 2, heads)
     types = POINTERS | dict.fromkeys(ROWS, f"*{numbers}")
     types |= dict.fromkeys(ALWAYS_PRECISE, f"*{precise}")
     constants = {
         "SCALE": 0.3, "THRESHOLD": 2**32 - 1, "FACTOR": 1.1, "HEAD_WIDTH": width,
-        "VALUE_WIDTH": width, "HEADS": heads, "PAIRS": blocks.pairs,
+        "VALUE_WIDTH": width, "PAIR_WIDTH": 2, "HEADS": heads, "PAIRS": blocks.pairs,
         "COLUMN_BLOCK": blocks.columns, "VALUE_BLOCK": blocks.value_columns,
+        "PAIR_BLOCK": blocks.pair_columns,
         "HEAD_BLOCK": blocks.heads, "PRECISE": tl.float64 if precise == "fp64" else tl.float32,
     }
     for kernel in (

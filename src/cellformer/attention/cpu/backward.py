@@ -13,7 +13,15 @@ from cellformer.attention.cpu.compiled import kernel, part_of_kernel
 from cellformer.attention.cpu.lanes.addresses import beyond, by_address, keep
 from cellformer.attention.cpu.lanes.dropout import kept, pair_key
 from cellformer.attention.cpu.lanes.exp import exp
-from cellformer.attention.cpu.lanes.vectors import count, load, multiply, splat, store, subtract
+from cellformer.attention.cpu.lanes.vectors import (
+    add,
+    count,
+    load,
+    multiply,
+    splat,
+    store,
+    subtract,
+)
 from cellformer.attention.cpu.rows import (
     Cells,
     Fetched,
@@ -21,6 +29,7 @@ from cellformer.attention.cpu.rows import (
     fetch_share,
     in_lanes,
     row_at,
+    rows_from,
     run_of_rows,
     scores,
 )
@@ -110,22 +119,31 @@ def _receiver(receiver, before, inputs, pairs, settings, results, gradients, pas
     scores(receiver, inputs, pairs, settings, slopes)
     output, grad = row_at(results.output, receiver), row_at(gradients.output, receiver)
     products(grad, inputs.value, cells, splat(1.0, zero), changes, sizes.value_width, heads, zero)
+    own, grad_own = rows_from(inputs.pair_value, first), rows_from(gradients.pair_value, first)
+    from_pairs = beyond(grad, sizes.value_width * heads)
+    received_width = sizes.value_width + sizes.pair_width
     for head in range(0, heads, count(zero)):
         # The mean of the gradients of this receiver's weights.
-        mean = dot(grad, head, output, head, sizes.value_width, heads, zero)
+        mean = dot(grad, head, output, head, received_width, heads, zero)
         total = load(results.log_sum_exp, receiver * heads + head, zero)
         for n in range(cells.length):
             pair, near = first + n, n * heads + head
             side = 2 * (before[receiver] + n) * heads + head
             weight = exp(subtract(load(slopes, near, zero), total))
-            change = load(changes, near, zero)
+            change, share = load(changes, near, zero), weight
+            if sizes.pair_width:
+                at = n * own.stride + head
+                more = dot(from_pairs, head, own.data, at, sizes.pair_width, heads, zero)
+                change = add(change, more)
             if dropout.threshold:
                 draw = pair_key(dropout.seed, pair)
                 chance = kept(draw, head, dropout.threshold, dropout.factor, zero)
-                change = multiply(change, chance)
-                store(passed.by_pair, side + heads, multiply(weight, chance))
-            else:
-                store(passed.by_pair, side + heads, weight)
+                change, share = multiply(change, chance), multiply(weight, chance)
+            store(passed.by_pair, side + heads, share)
+            at = n * grad_own.stride + head
+            for column in range(0, sizes.pair_width * heads, heads):
+                grown = multiply(share, load(from_pairs, column + head, zero))
+                store(grad_own.data, at + column, grown)
             slope = multiply(weight, subtract(change, mean))
             if inputs.biased:
                 store(gradients.bias, pair * heads + head, slope)

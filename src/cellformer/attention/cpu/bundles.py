@@ -27,6 +27,7 @@ class Inputs(NamedTuple):
     query: Rows
     key: Rows
     value: Rows
+    pair_value: Rows  # a row per pair; without columns for none
     bias: NDArray[Any]  # of the scores, (pair, head), empty for none; if dense theta, (head,)
     biased: bool  # whether there is a bias of pairs
 
@@ -34,7 +35,7 @@ class Inputs(NamedTuple):
 class Results(NamedTuple):
     """What the forward fills."""
 
-    output: Rows
+    output: Rows  # the columns of the values, then those of the pairs
     log_sum_exp: NDArray[Any]  # (receiver, head): the logarithm of each softmax's denominator
 
 
@@ -45,6 +46,7 @@ class Gradients(NamedTuple):
     query: Rows
     key: Rows
     value: Rows
+    pair_value: Rows
     bias: NDArray[Any]  # as that of the inputs; if dense, theta's by (complex, head)
     by_pair: NDArray[Any]  # room between the turns of receivers and senders; else empty
 
@@ -54,6 +56,7 @@ class Sizes(NamedTuple):
 
     head_width: int
     value_width: int
+    pair_width: int
     heads: int
 
 

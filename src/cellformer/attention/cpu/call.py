@@ -33,6 +33,7 @@ class Call:
         self.matrices = [rows_of(with_adjacent_columns(matrix)) for matrix in learned.matrices]
         self.thetas = [flat(theta) for theta in learned.thetas]
         self.biases = [flat(bias) for bias in learned.biases]
+        self.pair_values = [rows_of(values.contiguous()) for values in learned.pair_values]
         self.seed = None if fixed.seed is None else int(fixed.seed)
 
     def inputs(self, step: Step) -> Inputs:
@@ -46,6 +47,7 @@ class Call:
             query=columns_of(self.matrices[step.query], step.query_start),
             key=columns_of(self.matrices[step.key], step.key_start),
             value=columns_of(self.matrices[step.value], step.value_start),
+            pair_value=pair_rows(self.pair_values, step, self.matrices[0]),
             bias=bias,
             biased=step.bias >= 0,
         )
@@ -54,7 +56,7 @@ class Call:
         """Of an arrow, with another sequence of random numbers for each."""
         step = self.steps[number]
         return Settings(
-            sizes=Sizes(step.head_width, step.value_width, step.heads),
+            sizes=Sizes(step.head_width, step.value_width, step.pair_width, step.heads),
             scale=self.fixed.scale,
             dropout=self._dropout(number),
             zero=(0,) * _lanes(step.heads),
@@ -84,7 +86,7 @@ class Call:
     def size(self, number: int) -> int:
         """About how many numbers are read."""
         step, pattern = self.steps[number], self.patterns[number]
-        return pattern.num_pairs * step.heads * (step.head_width + step.value_width)
+        return pattern.num_pairs * step.heads * (step.head_width + step.received_width)
 
 
 def flat(tensor: Tensor) -> NDArray[Any]:
@@ -113,6 +115,11 @@ def rows_of(matrix: Tensor) -> Rows:
 def columns_of(rows: Rows, start: int) -> Rows:
     """The columns from ``start`` on, without a copy."""
     return Rows(rows.data[start:], rows.stride)
+
+
+def pair_rows(pair_values: Sequence[Rows], step: Step, like: Rows) -> Rows:
+    """Those of a step, or of its gradients; where it has none, rows without columns."""
+    return pair_values[step.pairs] if step.pair_width else Rows(like.data[:0], 0)
 
 
 def _lanes(heads: int) -> int:

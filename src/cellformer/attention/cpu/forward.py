@@ -15,11 +15,12 @@ from cellformer.attention.cpu.rows import (
     fetch_share,
     in_lanes,
     row_at,
+    rows_from,
     run_of_rows,
     scores,
 )
 from cellformer.attention.cpu.softmax import soften
-from cellformer.attention.cpu.sums import weighted_sum
+from cellformer.attention.cpu.sums import own_sum, weighted_sum
 from cellformer.attention.cpu.tiles import most_pairs
 
 
@@ -63,3 +64,7 @@ def _attend(receiver, inputs, pairs, settings, results, weights):
                 store(weights, at, multiply(load(weights, at, zero), chance))
     output = row_at(results.output, receiver)
     weighted_sum(output, inputs.value, cells, weights, sizes.value_width, heads, zero)
+    if sizes.pair_width:
+        output = beyond(output, sizes.value_width * heads)
+        own = rows_from(inputs.pair_value, pairs.offsets[receiver])
+        own_sum(output, own, cells.length, weights, sizes.pair_width, heads, zero)

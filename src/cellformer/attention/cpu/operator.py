@@ -83,6 +83,7 @@ def operands(
         matrices=learned.matrices,
         thetas=learned.thetas,
         biases=learned.biases,
+        pair_values=learned.pair_values,
         indices=packed_patterns([arrow.pattern for arrow in arrows], _has_backward(learned)),
         seed=seed,
         plan=joined(plan_of(arrows)),
@@ -99,6 +100,7 @@ def _learned(matrices: Sequence[Tensor], arrows: Sequence[ArrowAttention]) -> Le
         matrices=[matrix.to(precise) for matrix in matrices],
         thetas=[a.theta.to(precise).expand(a.heads) for a in arrows if a.theta is not None],
         biases=[a.bias.to(precise).expand(-1, a.heads) for a in arrows if a.bias is not None],
+        pair_values=[a.pair_values.to(precise) for a in arrows if a.pair_values is not None],
     )
 
 
@@ -126,6 +128,7 @@ def _attention(
     matrices: list[Tensor],
     thetas: list[Tensor],
     biases: list[Tensor],
+    pair_values: list[Tensor],
     indices: list[Tensor],
     seed: Tensor | None,
     plan: list[int],
@@ -133,7 +136,9 @@ def _attention(
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    call = _call(Learned(matrices, thetas, biases), indices, seed, plan, scale, dropout)
+    call = _call(
+        Learned(matrices, thetas, biases, pair_values), indices, seed, plan, scale, dropout
+    )
     return joined(forward_pass(call, tuples_of(Shape, shapes)))
 
 
@@ -156,13 +161,16 @@ def _attention_gradients(
     matrices: list[Tensor],
     thetas: list[Tensor],
     biases: list[Tensor],
+    pair_values: list[Tensor],
     indices: list[Tensor],
     seed: Tensor | None,
     plan: list[int],
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    call = _call(Learned(matrices, thetas, biases), indices, seed, plan, scale, dropout)
+    call = _call(
+        Learned(matrices, thetas, biases, pair_values), indices, seed, plan, scale, dropout
+    )
     return joined(backward_pass(call, grad_outputs, Computed(outputs, log_sum_exps)))
 
 
@@ -179,17 +187,20 @@ def _(
     matrices: list[Tensor],
     thetas: list[Tensor],
     biases: list[Tensor],
+    pair_values: list[Tensor],
     indices: list[Tensor],
     seed: Tensor | None,
     plan: list[int],
     *others: Any,
 ) -> list[Tensor]:
-    return joined(empty_gradients(Learned(matrices, thetas, biases), tuples_of(Step, plan)))
+    return joined(
+        empty_gradients(Learned(matrices, thetas, biases, pair_values), tuples_of(Step, plan))
+    )
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
     given = Operands(*inputs)
-    learned = Learned(given.matrices, given.thetas, given.biases)
+    learned = Learned(given.matrices, given.thetas, given.biases, given.pair_values)
     outputs = len(tuples_of(Shape, given.shapes))
     computed = grouped(Computed, output, (outputs, len(output) - outputs))
     _remember(ctx, Saved.of(computed, learned, given.indices, [given.seed]))

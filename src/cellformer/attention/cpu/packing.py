@@ -23,6 +23,7 @@ class Operands(NamedTuple):
     matrices: list[Tensor]
     thetas: list[Tensor]
     biases: list[Tensor]
+    pair_values: list[Tensor]
     indices: list[Tensor]  # see `packed_patterns`
     seed: Tensor | None
     plan: list[int]  # the numbers of a `Step` per arrow
@@ -37,6 +38,7 @@ class Learned(NamedTuple):
     matrices: list[Tensor]
     thetas: list[Tensor]  # of the dense arrows, (head,)
     biases: list[Tensor]  # of the arrows that have one, (pair, head)
+    pair_values: list[Tensor]  # of the arrows that have any, (pair, column and head)
 
 
 class Computed(NamedTuple):
@@ -54,6 +56,7 @@ class Saved(NamedTuple):
     matrices: list[Tensor]
     thetas: list[Tensor]
     biases: list[Tensor]
+    pair_values: list[Tensor]
     indices: list[Tensor]
     seeds: list[Tensor | None]  # one or none
 
@@ -76,11 +79,11 @@ class Saved(NamedTuple):
     @property
     def learned(self) -> Learned:
         """What gradients are for."""
-        return Learned(self.matrices, self.thetas, self.biases)
+        return Learned(self.matrices, self.thetas, self.biases, self.pair_values)
 
 
 class Step(NamedTuple):
-    """An arrow in numbers; ``theta`` and ``bias`` number the tensors, -1 for none."""
+    """An arrow in numbers; the last three are numbers of tensors, -1 for none."""
 
     dense: int
     query: int
@@ -93,9 +96,16 @@ class Step(NamedTuple):
     output_start: int
     head_width: int
     value_width: int
+    pair_width: int
     heads: int
     theta: int
     bias: int
+    pairs: int  # the pair values
+
+    @property
+    def received_width(self) -> int:
+        """The columns of each head in the output."""
+        return self.value_width + self.pair_width
 
 
 class SparseTensors(NamedTuple):
@@ -156,7 +166,7 @@ def tuples_of(kind: type[Numbers], numbers: Sequence[int]) -> list[Numbers]:
 
 def plan_of(arrows: Sequence[ArrowAttention]) -> list[Step]:
     """The arrows in numbers."""
-    thetas, biases = itertools.count(), itertools.count()
+    thetas, biases, pairs = itertools.count(), itertools.count(), itertools.count()
     return [
         Step(
             dense=int(isinstance(arrow.pattern, DenseBlocks)),
@@ -170,9 +180,11 @@ def plan_of(arrows: Sequence[ArrowAttention]) -> list[Step]:
             output_start=arrow.output.start,
             head_width=arrow.head_width,
             value_width=arrow.value_width,
+            pair_width=arrow.pair_width,
             heads=arrow.heads,
             theta=-1 if arrow.theta is None else next(thetas),
             bias=-1 if arrow.bias is None else next(biases),
+            pairs=-1 if arrow.pair_values is None else next(pairs),
         )
         for arrow in arrows
     ]

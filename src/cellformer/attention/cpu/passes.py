@@ -9,7 +9,14 @@ from torch import Tensor
 from cellformer.attention.arrows import Shape
 from cellformer.attention.cpu.backward import attention_backward
 from cellformer.attention.cpu.bundles import Gradients
-from cellformer.attention.cpu.call import Call, columns_of, flat, rows_of, with_adjacent_columns
+from cellformer.attention.cpu.call import (
+    Call,
+    columns_of,
+    flat,
+    pair_rows,
+    rows_of,
+    with_adjacent_columns,
+)
 from cellformer.attention.cpu.compiled import Work, run
 from cellformer.attention.cpu.dense import dense_backward, dense_forward
 from cellformer.attention.cpu.forward import attention_forward
@@ -43,7 +50,7 @@ def empty_results(
     """Empty outputs, zero where not all columns will be filled, and room for the logarithms."""
     outputs = []
     for number, shape in enumerate(shapes):
-        filled = sum(s.value_width * s.heads for s in steps if s.output == number)
+        filled = sum(s.received_width * s.heads for s in steps if s.output == number)
         make = matrices[0].new_empty if filled == shape.columns else matrices[0].new_zeros
         outputs.append(make(shape.rows, shape.columns))
     # Not len(), which would fix a size that torch.compile leaves open.
@@ -55,6 +62,7 @@ def backward_pass(call: Call, grad_outputs: Sequence[Tensor], computed: Computed
     """The gradients, given what the forward made."""
     grads = empty_gradients(call.learned, call.steps)
     matrices = [rows_of(grad) for grad in grads.matrices]
+    pair_values = [rows_of(grad) for grad in grads.pair_values]
     received = [rows_of(with_adjacent_columns(grad)) for grad in grad_outputs]
     works, afterwards, by_complex, made = [], [], {}, call.results(computed)
     for number, (step, pattern) in enumerate(zip(call.steps, call.patterns, strict=True)):
@@ -68,6 +76,7 @@ def backward_pass(call: Call, grad_outputs: Sequence[Tensor], computed: Computed
             query=columns_of(matrices[step.query], step.query_start),
             key=columns_of(matrices[step.key], step.key_start),
             value=columns_of(matrices[step.value], step.value_start),
+            pair_value=pair_rows(pair_values, step, matrices[0]),
             bias=nothing if step.bias < 0 else flat(grads.biases[step.bias]),
             by_pair=nothing,
         )
@@ -106,8 +115,8 @@ def empty_gradients(learned: Learned, steps: Sequence[Step]) -> Learned:
         (matrix.new_empty if columns == matrix.shape[1] else matrix.new_zeros)(matrix.shape)
         for matrix, columns in zip(learned.matrices, read, strict=True)
     ]
-    thetas, biases = (
+    others = (
         [tensor.new_empty(tensor.shape) for tensor in group]
-        for group in (learned.thetas, learned.biases)
+        for group in (learned.thetas, learned.biases, learned.pair_values)
     )
-    return Learned(matrices, thetas, biases)
+    return Learned(matrices, *others)

@@ -59,6 +59,13 @@ def row_at(rows, number):
 
 @part_of_kernel
 @no_type_check
+def rows_from(rows, number):
+    """The rows from one on."""
+    return Rows(row_at(rows, number), rows.stride)
+
+
+@part_of_kernel
+@no_type_check
 def cells_between(numbers, offsets, place):
     """Those from one offset to the next."""
     return Cells(beyond(numbers, offsets[place]), offsets[place + 1] - offsets[place])
@@ -91,7 +98,8 @@ def fetch_share(pieces, number, share, shares, sizes, fetched):
     fetch(senders, share, shares, sizes.head_width * sizes.heads, fetched.keys)
     fetch(senders, share, shares, sizes.value_width * sizes.heads, fetched.values)
     fetch(receivers, share, shares, sizes.head_width * sizes.heads, fetched.queries)
-    fetch(receivers, share, shares, sizes.value_width * sizes.heads, fetched.outputs)
+    received = (sizes.value_width + sizes.pair_width) * sizes.heads
+    fetch(receivers, share, shares, received, fetched.outputs)
 
 
 @part_of_kernel

@@ -89,6 +89,21 @@ def weighted_sum(target, source, cells, weights, width, heads, zero):
 
 @part_of_kernel
 @no_type_check
+def own_sum(target, source, count_of_rows, weights, width, heads, zero):
+    """`weighted_sum` of the first rows, each times its own weights, (row, head)."""
+    for head in range(0, heads, count(zero)):
+        for column in range(width):
+            at = column * heads + head
+            total, w, i = zero, head, at
+            for _ in range(count_of_rows):
+                total = multiply_add(load(weights, w, zero), load(source.data, i, zero), total)
+                w += heads
+                i += source.stride
+            store(target, at, total)
+
+
+@part_of_kernel
+@no_type_check
 def sums_of_rows(target, source, cells, weights, width, heads, zero, onto):
     """`weighted_sum` for a row of weights per cell, on top of what the target holds if ``onto``."""
     for head in range(0, heads, count(zero)):

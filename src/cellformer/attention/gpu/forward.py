@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 from cellformer.attention.gpu.dropout import kept
-from cellformer.attention.gpu.rows import load_rows, scores, store_heads, store_row
+from cellformer.attention.gpu.rows import load_rows, scores, store_heads, store_rows
 
 
 @triton.jit
@@ -19,6 +19,7 @@ def attention_forward(
     senders,
     weights,
     bias,
+    pair_value,
     seed,
     output,
     log_sum_exp,
@@ -27,15 +28,18 @@ def attention_forward(
     value_stride,
     bias_stride,
     bias_head_stride,
+    pair_stride,
     SCALE: tl.constexpr,
     THRESHOLD: tl.constexpr,
     FACTOR: tl.constexpr,
     HEAD_WIDTH: tl.constexpr,
     VALUE_WIDTH: tl.constexpr,
+    PAIR_WIDTH: tl.constexpr,
     HEADS: tl.constexpr,
     PAIRS: tl.constexpr,
     COLUMN_BLOCK: tl.constexpr,
     VALUE_BLOCK: tl.constexpr,
+    PAIR_BLOCK: tl.constexpr,
     HEAD_BLOCK: tl.constexpr,
     PRECISE: tl.constexpr,
 ):
@@ -54,6 +58,7 @@ def attention_forward(
     largest = tl.full((1, HEAD_BLOCK), -float("inf"), PRECISE)
     total = tl.zeros((1, HEAD_BLOCK), PRECISE)
     mixed = tl.zeros((1, VALUE_BLOCK, HEAD_BLOCK), PRECISE)
+    mixed_pairs = tl.zeros((1, PAIR_BLOCK, HEAD_BLOCK), PRECISE)
     for start in range(first, last, PAIRS):
         pairs = start + tl.arange(0, PAIRS)
         valid = pairs < last
@@ -77,8 +82,21 @@ def attention_forward(
         if THRESHOLD:
             share *= kept(seed, pairs, heads, THRESHOLD, FACTOR, PRECISE)
         mixed = mixed * shrink[:, None, :] + tl.sum(share[:, None, :] * v, axis=0, keep_dims=True)
+        if pair_value is not None:
+            own = load_rows(
+                pair_value, pairs, pair_stride, heads, valid, PAIR_WIDTH, HEADS, PAIR_BLOCK, PRECISE
+            )
+            mixed_pairs *= shrink[:, None, :]
+            mixed_pairs += tl.sum(share[:, None, :] * own, axis=0, keep_dims=True)
         largest = larger
     if first == last:
         total += 1.0  # nothing was summed: the output is 0
     store_heads(log_sum_exp, cell, heads, cell >= 0, largest + tl.log(total), HEADS)
-    store_row(output, cell, heads, mixed / total[:, None, :], VALUE_WIDTH, HEADS, VALUE_BLOCK)
+    here = cell >= 0
+    stride = (VALUE_WIDTH + PAIR_WIDTH) * HEADS
+    mixed /= total[:, None, :]
+    store_rows(output, cell, stride, heads, here, mixed, VALUE_WIDTH, HEADS, VALUE_BLOCK)
+    if pair_value is not None:
+        mixed_pairs /= total[:, None, :]
+        place = output + VALUE_WIDTH * HEADS  # of the columns of the pairs
+        store_rows(place, cell, stride, heads, here, mixed_pairs, PAIR_WIDTH, HEADS, PAIR_BLOCK)

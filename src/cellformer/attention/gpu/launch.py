@@ -30,27 +30,30 @@ class Blocks(NamedTuple):
     pairs: int
     columns: int
     value_columns: int
+    pair_columns: int
     heads: int
     warps: int
 
     @classmethod
-    def of(cls, head_width: int, value_width: int, heads: int) -> "Blocks":
+    def of(cls, head_width: int, value_width: int, pair_width: int, heads: int) -> "Blocks":
         """Pairs and heads that fit into `NUMBERS`, if possible; all sizes are powers of 2."""
-        columns, value_columns, all_heads = (
-            triton.next_power_of_2(max(1, size)) for size in (head_width, value_width, heads)
+        columns, value_columns, pair_columns, all_heads = (
+            triton.next_power_of_2(max(1, size))
+            for size in (head_width, value_width, pair_width, heads)
         )
-        widest = max(columns, value_columns)
+        widest = max(columns, value_columns, pair_columns)
         head_block = max(1, min(all_heads, NUMBERS // widest))
         pairs = max(1, min(MOST_PAIRS, NUMBERS // (widest * head_block)))
         warps = max(1, min(8, widest * head_block * pairs // PER_WARP))
-        return cls(pairs, columns, value_columns, head_block, warps)
+        return cls(pairs, columns, value_columns, pair_columns, head_block, warps)
 
 
 def forward(given: SparseOperands) -> tuple[Tensor, Tensor]:
     """The output, and the logarithm of each softmax's denominator."""
     given = _with_adjacent_rows(given)
     query, value = given.query, given.value
-    output = value.new_empty(query.shape[0], *value.shape[1:])
+    columns = value.shape[1] + _pair_width(given)
+    output = value.new_empty(query.shape[0], columns, value.shape[2])
     log_sum_exp = query.new_empty(query.shape[0], query.shape[2], dtype=_precise(query))
     _launch(
         attention_forward,
@@ -66,8 +69,8 @@ def forward(given: SparseOperands) -> tuple[Tensor, Tensor]:
 
 def backward(
     grad_output: Tensor, output: Tensor, log_sum_exp: Tensor, given: SparseOperands
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of query, key, value and, where there is a bias, of the scores."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of query, key, value and, where they are given, of bias and pair values."""
     given = _with_adjacent_rows(given)
     grad_query, grad_key, grad_value = (
         tensor.new_empty(tensor.shape) for tensor in (given.query, given.key, given.value)
@@ -75,6 +78,8 @@ def backward(
     mean_change = torch.empty_like(log_sum_exp)
     num_pairs = given.senders.shape[0] if given.bias is not None else 0
     grad_score = log_sum_exp.new_empty(num_pairs, given.query.shape[2])
+    pair_value = given.query.new_empty(0) if given.pair_value is None else given.pair_value
+    grad_pair = log_sum_exp.new_empty(pair_value.shape)
     transposed = _transposed(given)
     output, grad_output = _rows(output), _rows(grad_output)
     shared = {
@@ -93,6 +98,7 @@ def backward(
         output_stride=output.stride(0),
         grad_query=grad_query,
         grad_score=grad_score,
+        grad_pair=grad_pair,
         **shared,
     )
     _launch(
@@ -106,7 +112,7 @@ def backward(
         grad_value=grad_value,
         **shared,
     )
-    return grad_query, grad_key, grad_value, grad_score
+    return grad_query, grad_key, grad_value, grad_score, grad_pair
 
 
 def _transposed(given: SparseOperands) -> TransposedPairs:
@@ -123,7 +129,7 @@ def _launch(kernel: Any, rows: int, given: SparseOperands, **others: Any) -> Non
     _, head_width, heads = given.query.shape
     if not rows or not heads:
         return
-    blocks = Blocks.of(head_width, given.value.shape[1], heads)
+    blocks = Blocks.of(head_width, given.value.shape[1], _pair_width(given), heads)
     with torch.cuda.device_of(given.query):  # type: ignore[no-untyped-call]
         kernel[rows, triton.cdiv(heads, blocks.heads)](
             **_read_by_all(given),
@@ -132,6 +138,7 @@ def _launch(kernel: Any, rows: int, given: SparseOperands, **others: Any) -> Non
             PAIRS=blocks.pairs,
             COLUMN_BLOCK=blocks.columns,
             VALUE_BLOCK=blocks.value_columns,
+            PAIR_BLOCK=blocks.pair_columns,
             HEAD_BLOCK=blocks.heads,
             num_warps=blocks.warps,
         )
@@ -146,12 +153,14 @@ def _read_by_all(given: SparseOperands) -> dict[str, Any]:
         "value": given.value,
         "weights": given.weights,
         "bias": given.bias,
+        "pair_value": given.pair_value,
         "seed": given.seed,
         "query_stride": given.query.stride(0),
         "key_stride": given.key.stride(0),
         "value_stride": given.value.stride(0),
         "bias_stride": bias_stride,
         "bias_head_stride": bias_head_stride,
+        "pair_stride": 0 if given.pair_value is None else given.pair_value.stride(0),
     }
 
 
@@ -164,9 +173,15 @@ def _constants(given: SparseOperands) -> dict[str, Any]:
         "FACTOR": 1 / (1 - given.dropout) if given.dropout < 1 else 0.0,
         "HEAD_WIDTH": given.query.shape[1],
         "VALUE_WIDTH": given.value.shape[1],
+        "PAIR_WIDTH": _pair_width(given),
         "HEADS": given.query.shape[2],
         "PRECISE": tl.float64 if given.query.dtype == torch.float64 else tl.float32,
     }
+
+
+def _pair_width(given: SparseOperands) -> int:
+    """The columns of each head that come from the pairs, after those of the values."""
+    return 0 if given.pair_value is None else given.pair_value.shape[1]
 
 
 def _precise(tensor: Tensor) -> torch.dtype:
@@ -174,8 +189,13 @@ def _precise(tensor: Tensor) -> torch.dtype:
 
 
 def _with_adjacent_rows(given: SparseOperands) -> SparseOperands:
-    """The same, of which the kernels can read queries, keys and values."""
-    return given._replace(query=_rows(given.query), key=_rows(given.key), value=_rows(given.value))
+    """The same, of which the kernels can read queries, keys, values and pair values."""
+    return given._replace(
+        query=_rows(given.query),
+        key=_rows(given.key),
+        value=_rows(given.value),
+        pair_value=None if given.pair_value is None else _rows(given.pair_value),
+    )
 
 
 def _rows(tensor: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ class SparseOperands(NamedTuple):
     transposed_receivers: Tensor | None
     transposed_pairs: Tensor | None
     bias: Tensor | None  # (pair, head)
+    pair_value: Tensor | None  # (pair, column, head)
     seed: Tensor | None  # of dropout; one number
     scale: float
     dropout: float

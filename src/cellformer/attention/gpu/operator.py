@@ -21,9 +21,10 @@ def fused_sparse_attention(
     neighborhood: Neighborhood,
     *,
     bias: Float[Tensor, "pair head_or_1"] | None = None,
+    pair_values: Float[Tensor, "pair pair_width head"] | None = None,
     scale: float = 1.0,
     dropout: float = 0.0,
-) -> Float[Tensor, "receiver value_width head"]:
+) -> Float[Tensor, "receiver received_width head"]:
     """What `sparse_attention` computes, in one pass over the pairs, with the same precision.
 
     Dropout follows ``torch.manual_seed``, but draws other numbers than the reference. Memory
@@ -37,7 +38,9 @@ def fused_sparse_attention(
     precise = torch.promote_types(query.dtype, torch.float32)
     if bias is not None:
         bias = bias.to(precise).expand(-1, query.shape[2])
-    differentiable = [t for t in (query, key, value, bias) if t is not None]
+    if pair_values is not None:
+        pair_values = pair_values.to(precise)
+    differentiable = [t for t in (query, key, value, bias, pair_values) if t is not None]
     backward = torch.is_grad_enabled() and any(t.requires_grad for t in differentiable)
     # While compiling, the backward transposes: torch.compile cannot trace cached properties.
     cached = backward and not torch.compiler.is_compiling()
@@ -53,6 +56,7 @@ def fused_sparse_attention(
         transposed_receivers=None if transposed is None else transposed.receivers,
         transposed_pairs=None if transposed is None else transposed.pairs,
         bias=bias,
+        pair_value=pair_values,
         seed=torch.randint(2**63 - 1, (1,), device=query.device) if dropout > 0 else None,
         scale=scale,
         dropout=dropout,
@@ -74,6 +78,7 @@ def _attention(
     transposed_receivers: Tensor | None,
     transposed_pairs: Tensor | None,
     bias: Tensor | None,
+    pair_value: Tensor | None,
     seed: Tensor | None,
     scale: float,
     dropout: float,
@@ -83,7 +88,7 @@ def _attention(
 
     operands = SparseOperands(
         query, key, value, offsets, senders, weights, transposed_offsets, transposed_receivers,
-        transposed_pairs, bias, seed, scale, dropout,
+        transposed_pairs, bias, pair_value, seed, scale, dropout,
     )  # fmt: skip
     return launch.forward(operands)
 
@@ -107,16 +112,17 @@ def _attention_gradients(
     transposed_receivers: Tensor | None,
     transposed_pairs: Tensor | None,
     bias: Tensor | None,
+    pair_value: Tensor | None,
     seed: Tensor | None,
     scale: float,
     dropout: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of query, key, value and, where there is a bias, of the scores."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of query, key, value and, where they are given, of bias and pair values."""
     from cellformer.attention.gpu import launch
 
     operands = SparseOperands(
         query, key, value, offsets, senders, weights, transposed_offsets, transposed_receivers,
-        transposed_pairs, bias, seed, scale, dropout,
+        transposed_pairs, bias, pair_value, seed, scale, dropout,
     )  # fmt: skip
     return launch.backward(grad_output, output, log_sum_exp, operands)
 
@@ -134,21 +140,24 @@ def _(*arguments: Any) -> tuple[Tensor, Tensor]:
     given = SparseOperands(*arguments)
     query, value = given.query, given.value
     precise = torch.promote_types(query.dtype, torch.float32)
-    output = value.new_empty(query.shape[0], *value.shape[1:])
+    columns = value.shape[1] + (0 if given.pair_value is None else given.pair_value.shape[1])
+    output = value.new_empty(query.shape[0], columns, value.shape[2])
     return output, query.new_empty(query.shape[0], query.shape[2], dtype=precise)
 
 
 @_backward.register_fake
 def _(
     grad_output: Tensor, output: Tensor, log_sum_exp: Tensor, *arguments: Any
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     given = SparseOperands(*arguments)
     grad_query, grad_key, grad_value = (
         tensor.new_empty(tensor.shape) for tensor in (given.query, given.key, given.value)
     )
     num_pairs = given.senders.shape[0] if given.bias is not None else 0
     grad_score = log_sum_exp.new_empty(num_pairs, given.query.shape[2])
-    return grad_query, grad_key, grad_value, grad_score
+    pair_value = given.query.new_empty(0) if given.pair_value is None else given.pair_value
+    grad_pair = log_sum_exp.new_empty(pair_value.shape)
+    return grad_query, grad_key, grad_value, grad_score, grad_pair
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -163,10 +172,11 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 def _differentiate(ctx: Any, grad_output: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
     output, log_sum_exp, *tensors = ctx.saved_tensors
     given = SparseOperands(*tensors)._replace(scale=ctx.scale, dropout=ctx.dropout)
-    query, key, value, score = _backward(grad_output, output, log_sum_exp, *given)
+    query, key, value, score, pair_value = _backward(grad_output, output, log_sum_exp, *given)
     grads: dict[str, Tensor | None] = dict.fromkeys(SparseOperands._fields)
     grads |= {"query": query, "key": key, "value": value}
     grads["bias"] = None if given.bias is None else score
+    grads["pair_value"] = None if given.pair_value is None else pair_value
     return tuple(grads.values())
 
 

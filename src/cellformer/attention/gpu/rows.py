@@ -33,14 +33,21 @@ def load_rows(
 
 @triton.jit
 @no_type_check
-def store_row(
-    rows, cells, heads, block, WIDTH: tl.constexpr, HEADS: tl.constexpr, BLOCK: tl.constexpr
+def store_rows(
+    rows,
+    cells,
+    stride,
+    heads,
+    valid,
+    block,
+    WIDTH: tl.constexpr,
+    HEADS: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
-    """Writes a block (1, column, head) to the row of the one cell; rows are contiguous."""
+    """Writes a block (cell, column, head) to the cells' rows, ``stride`` numbers apart."""
     columns = tl.arange(0, BLOCK)
-    width = WIDTH * HEADS
-    places = cells[:, None, None] * width + columns[None, :, None] * HEADS + heads[None, None, :]
-    inside = _inside(cells >= 0, columns, heads, WIDTH, HEADS)
+    places = cells[:, None, None] * stride + columns[None, :, None] * HEADS + heads[None, None, :]
+    inside = _inside(valid, columns, heads, WIDTH, HEADS)
     tl.store(rows + places, block.to(rows.dtype.element_ty), mask=inside)
 
 
