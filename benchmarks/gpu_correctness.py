@@ -11,10 +11,11 @@ from torch.nn.attention import SDPBackend
 from benchmarks.gpu_common import Part
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.cpu.operator import operands
+from cellformer.attention.dense.all_pairs import AllPairs
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
 from cellformer.attention.dense.sdpa import dense_sdpa_attention
-from cellformer.attention.gpu.dense_pairs import AllPairs, dense_pairs_attention
+from cellformer.attention.gpu.dense_pairs import dense_pairs_attention
 from cellformer.attention.gpu.operands import SparseOperands
 from cellformer.attention.gpu.operator import fused_sparse_attention, sparse_attention_op
 from cellformer.attention.sparse_reference import sparse_attention

@@ -12,10 +12,11 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend
 
 from benchmarks.gpu_common import Part, precision
+from cellformer.attention.dense.all_pairs import AllPairs
 from cellformer.attention.dense.blocks import DenseBlock, DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
 from cellformer.attention.dense.sdpa import dense_sdpa_attention
-from cellformer.attention.gpu.dense_pairs import AllPairs, dense_pairs_attention
+from cellformer.attention.gpu.dense_pairs import dense_pairs_attention
 from cellformer.attention.operator import attend, use_attention
 from cellformer.complexes.batches.neighborhood import Neighborhood
 

@@ -51,9 +51,14 @@ def test_every_field_of_an_architecture_can_be_another(ring):
         "descriptor_width": 24,
         "descriptor_dropout": 0.6,
     }
+    # What describes pairs leaves no theta, and needs an output projection.
+    pairs = {"pair_width": 8, "pair_steps": 4, "pair_values": 1}
+    default = dataclasses.asdict(ArchitectureConfig())
+    assert {*changed, *pairs} == {*default}
+    assert not {*changed.items(), *pairs.items()} & {*default.items()}
+    assert dataclasses.asdict(ArchitectureConfig(**pairs)) == {**default, **pairs}
     architecture = ArchitectureConfig(**changed)
-    assert dataclasses.asdict(architecture) == changed
-    assert not {*changed.items()} & {*dataclasses.asdict(ArchitectureConfig()).items()}
+    assert dataclasses.asdict(architecture) == {**default, **changed}
     config = ModelConfig.for_batch(cf.collate([ring(4)]), architecture, outputs=2)
     assert config.architecture == architecture
     assert config.data.outputs == 2

@@ -37,13 +37,15 @@ def gradients(model, batch):
     return [output, *found]
 
 
-@pytest.mark.parametrize("weights", ["counts", "binary"])
+@pytest.mark.parametrize(
+    "options", [{}, {"neighbor_weights": "binary"}, {"pair_width": 4, "pair_steps": 3}]
+)
 @pytest.mark.parametrize("name", ["pairwise-mixed", "pairwise-sparse", "general-dense"])
 def test_a_model_reads_the_same_bits_and_nothing_is_made_on_the_way(
-    name, weights, ragged, monkeypatch
+    name, options, ragged, monkeypatch
 ):
     plan = attention_plan(name, max_rank=len(ragged.ranks) - 1)
-    model = model_of(ragged, plan, neighbor_weights=weights)
+    model = model_of(ragged, plan, **options)
     expected = gradients(model, CellBatch.from_ragged(ragged.take(CHOSEN)))
     resident = resident_for(model, ragged)
     monkeypatch.setattr(CellBatch, "boundary", lambda *_: pytest.fail("made by the batch"))

@@ -21,7 +21,7 @@ def options(**changed):
         "attention_dropout": 0.0,
         "dropout": 0.0,
     }
-    return LayerOptions(WIDTH, HEADS, **{**chosen, **changed})
+    return LayerOptions(**{"width": WIDTH, "heads": HEADS, **chosen, **changed})
 
 
 def pairwise_layer(plan, **changed):
@@ -130,7 +130,8 @@ def test_counts_and_binary_weights_differ_where_cells_share_more_than_one_face(s
 
 def test_options_of_attention_change_what_they_name():
     received = torch.arange(12.0).reshape(2, 6)
-    assert OutputProjection(3, 2, projected=False)(received).tolist() == [[3, 5, 7], [15, 17, 19]]
+    added_up = OutputProjection(options(width=3, heads=1, output_projection=False), 2)
+    assert added_up(received).tolist() == [[3, 5, 7], [15, 17, 19]]
     assert options(scale_scores=False).scale == 1
     assert options(theta_per_head=True).theta().tolist() == [1, 1]
     assert options().theta().tolist() == [1]
@@ -141,7 +142,7 @@ def test_options_of_attention_change_what_they_name():
 
 
 def test_each_part_of_an_output_projection_starts_like_a_projection_of_its_own(seeded):
-    joint = OutputProjection(64, 3, projected=True).linear.weight
+    joint = OutputProjection(options(width=64), 3).linear.weight
     single = torch.nn.Linear(64, 64, bias=False).weight
     assert joint.shape == (64, 192)
     assert joint.std().item() == pytest.approx(single.std().item(), rel=0.05)

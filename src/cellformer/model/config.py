@@ -52,6 +52,11 @@ class ArchitectureConfig:
         output_projection: Whether a linear map follows the concatenated heads.
         theta_per_head: Whether dense attention learns one theta per head instead of one.
         final_norm: Whether a layer norm precedes the readout (the paper has none).
+        pair_width: Columns of the vector that describes each pair of cells that attend, from which
+            scores get a bias and values a term; 0 for none (the paper). In dense attention it
+            stands in place of theta N.
+        pair_steps: Up to how many steps of a walk from cell to cell are known of a pair.
+        pair_values: Columns that each head receives of the pairs, beside those of the values.
         random_signs: Whether training draws the ambiguous signs of encodings at random.
         descriptor_width: Hidden columns of the network on the counts that describe complexes,
             which stands beside the transformer.
@@ -78,6 +83,9 @@ class ArchitectureConfig:
     output_projection: bool = True
     theta_per_head: bool = False
     final_norm: bool = False
+    pair_width: int = 0
+    pair_steps: int = 8
+    pair_values: int = 2
     random_signs: bool = True
     descriptor_width: int = 512
     descriptor_dropout: float = 0.5
@@ -85,6 +93,9 @@ class ArchitectureConfig:
     def __post_init__(self) -> None:
         at_least(1, width=self.width, heads=self.heads, descriptor_width=self.descriptor_width)
         at_least(0, layers=self.layers, readout_layers=self.readout_layers)
+        at_least(0, pair_width=self.pair_width, pair_values=self.pair_values)
+        at_least(1, pair_steps=self.pair_steps)
+        _check_pairs(self)
         if self.feedforward_width is not None:
             at_least(1, feedforward_width=self.feedforward_width)
         if self.width % self.heads:
@@ -288,7 +299,14 @@ class ModelConfig:
         check_keys(cls, values, "model")
         check_complete(cls, values, "model")
         # Descriptions of before lack what has no effect on their models, or was the only choice.
-        spare = {"descriptor_width": 512, "descriptor_dropout": 0.5, "readout": "network"}
+        spare = {
+            "descriptor_width": 512,
+            "descriptor_dropout": 0.5,
+            "readout": "network",
+            "pair_width": 0,
+            "pair_steps": 8,
+            "pair_values": 2,
+        }
         architecture = {**spare, **values["architecture"]}
         data = {"target_rank": None, "descriptors": None, **values["data"]}
         check_complete(ArchitectureConfig, architecture, "architecture")
@@ -313,6 +331,24 @@ def _descriptors_from(values: Mapping[str, Any] | None) -> DescriptorShape | Non
     check_complete(DescriptorShape, values, "descriptors")
     columns = (tuple(values[name]) for name in ("mean", "deviation", "blank"))
     return DescriptorShape(values["counts"], *columns)
+
+
+def _check_pairs(chosen: ArchitectureConfig) -> None:
+    if not chosen.pair_width:
+        for entry in fields(chosen):
+            unused = entry.name in ("pair_steps", "pair_values")
+            if unused and getattr(chosen, entry.name) != entry.default:
+                raise ValueError(f"{entry.name} is of no use without pair_width")
+    elif chosen.theta_per_head:
+        raise ValueError(
+            "theta_per_head is of no use with pair_width: what describes pairs stands in place of "
+            "theta N"
+        )
+    elif chosen.pair_values and not chosen.output_projection:
+        raise ValueError(
+            "pair_values need output_projection, which joins what pairs and cells give; set "
+            "pair_values to 0, or output_projection to true"
+        )
 
 
 def _check_readout(chosen: ArchitectureConfig) -> None:

@@ -1,13 +1,15 @@
 """A collection as tensors, with the neighborhoods that a model reads."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from cellformer.attention.arrows import Pattern
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.model.described import CellModel
-from cellformer.model.patterns import patterns
+from cellformer.model.patterns import described_patterns, patterns
 
 Ranks = tuple[int, ...]
 
@@ -19,11 +21,16 @@ def resident_for(model: CellModel, complexes: RaggedComplexes) -> ResidentComple
     the whole collection in place of a batch. Raises ValueError if it joins cells of two complexes.
     """
     whole = CellBatch.from_ragged(complexes)
-    binary = model.config.architecture.neighbor_weights == "binary"
+    architecture, relations = model.config.architecture, model.plan.relations(whole.dim)
+    binary = architecture.neighbor_weights == "binary"
+    found: Sequence[Pattern | None]
+    if architecture.pair_width:
+        found = described_patterns(whole, relations, binary, architecture.pair_steps)
+    else:  # without squares, which would be those of all complexes at once
+        sparse = [replace(relation, dense=False) for relation in relations]
+        found = patterns(whole, sparse, binary)
     read: list[tuple[Ranks, Ranks, Neighborhood]] = []
-    # Without squares, which would be those of all complexes at once.
-    sparse = [replace(relation, dense=False) for relation in model.plan.relations(whole.dim)]
-    for relation, pattern in zip(sparse, patterns(whole, sparse, binary), strict=True):
+    for relation, pattern in zip(relations, found, strict=True):
         if isinstance(pattern, Neighborhood):
             read.append((relation.receivers, relation.senders, pattern))
     for rank in model.embedding.ranks_from_vertices(whole):

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.attention.arrows import Pattern
 from cellformer.model.diagram import TensorDiagram, paper_diagram
 from cellformer.model.layer import GeneralLayer, LayerOptions, Layers
+from cellformer.model.pair_terms import Attended
 from cellformer.model.relation import Relation
 
 
@@ -33,6 +33,11 @@ class General:
                     "whole; say General(diagram, dense=True) and leave the arrows sparse"
                 )
 
+    @property
+    def reads_pairs(self) -> bool:
+        """Its layers read vectors of pairs."""
+        return True
+
     def relations(self, dim: int) -> tuple[Relation, ...]:
         """A single one, of all ranks that there are."""
         return (Relation.over_all(self.diagram, dim, self.dense),)
@@ -45,7 +50,7 @@ class General:
         self,
         layers: Layers,
         cells: Sequence[Float[Tensor, "_ width"]],
-        patterns: Sequence[Pattern | None],
+        patterns: Sequence[Attended | None],
         vertices_only: bool,
     ) -> list[Float[Tensor, "_ width"]]:
         """The hidden vectors after all layers; all ranks take part in each."""

@@ -8,9 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.operator import attend_arrows
 from cellformer.model.diagram import TensorDiagram
+from cellformer.model.pair_terms import Attended, Paired, PairTerms
 
 Layers: TypeAlias = nn.ModuleList | Sequence[nn.Module]
 
@@ -21,8 +22,9 @@ class LayerOptions:
 
     *Deviation from the letter*: scores may be divided by the square root of the head width, and
     an output projection may follow, as in the authors' code. The projection has no bias, so that
-    a cell without neighbors receives exactly zero. Raises ValueError if the heads do not divide
-    the width.
+    a cell without neighbors receives exactly zero. Where pairs of cells are described, by vectors
+    of ``pair_width`` columns, each head receives ``pair_values`` columns from them. Raises
+    ValueError if the heads do not divide the width.
     """
 
     width: int
@@ -34,6 +36,8 @@ class LayerOptions:
     projection_bias: bool
     attention_dropout: float
     dropout: float
+    pair_width: int = 0
+    pair_values: int = 0
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -44,9 +48,25 @@ class LayerOptions:
         """What products of queries and keys are multiplied by."""
         return (self.width // self.heads) ** -0.5 if self.scale_scores else 1.0
 
-    def theta(self) -> nn.Parameter:
-        """The factor of N in the scores of dense attention, at first 1."""
+    @property
+    def received_width(self) -> int:
+        """The columns that a cell receives along one arrow."""
+        return self.width + self.heads * (self.pair_values if self.pair_width else 0)
+
+    def theta(self) -> nn.Parameter | None:
+        """The factor of N in the scores of dense attention, at first 1.
+
+        None where pairs are described, by N among other things.
+        """
+        if self.pair_width:
+            return None
         return nn.Parameter(torch.ones(self.heads if self.theta_per_head else 1))
+
+    def pair_terms(self) -> PairTerms | None:
+        """What one arrow makes of the pairs; None where they are not described."""
+        if not self.pair_width:
+            return None
+        return PairTerms(self.pair_width, self.heads, self.pair_values)
 
     def feedforward(self) -> "FeedForward":
         """A feed-forward block."""
@@ -58,29 +78,39 @@ class LayerOptions:
         key: ColumnBlock,
         value: ColumnBlock,
         output: ColumnBlock,
-        pattern: Pattern,
+        attended: Attended,
         theta: Float[Tensor, " theta"] | None,
+        terms: nn.Module | None,
     ) -> ArrowAttention:
-        """One attention between these columns."""
+        """One attention between these columns; ``terms`` belong to pairs that are described."""
         head_width = self.width // self.heads
+        pattern, bias, pair_values = attended, None, None
+        if isinstance(attended, Paired):
+            assert terms is not None
+            pattern = attended.neighborhood
+            bias, pair_values = terms(attended.vectors)
+        assert not isinstance(pattern, Paired)
         return ArrowAttention(
-            query, key, value, output, head_width, head_width, self.heads, pattern, theta
-        )
+            query, key, value, output, head_width, head_width, self.heads, pattern, theta, bias,
+            pair_values,
+        )  # fmt: skip
 
 
 class OutputProjection(nn.Module):
     """One product for what a rank receives along all its arrows, whose results add up.
 
-    Columns are arrow after arrow. Without ``projected``, what is received is added up as it is.
+    Columns are arrow after arrow. Without an output projection, what is received is added up as
+    it is.
     """
 
-    def __init__(self, width: int, arrows: int, projected: bool):
+    def __init__(self, options: LayerOptions, arrows: int):
         super().__init__()
         self.arrows = arrows
-        self.linear = nn.Linear(width * arrows, width, bias=False) if projected else None
+        columns, projected = options.received_width, options.output_projection
+        self.linear = nn.Linear(columns * arrows, options.width, bias=False) if projected else None
         if self.linear is not None:
             # Each arrow's part starts as a projection of its own would.
-            nn.init.uniform_(self.linear.weight, -(width**-0.5), width**-0.5)
+            nn.init.uniform_(self.linear.weight, -(columns**-0.5), columns**-0.5)
 
     def forward(self, received: Float[Tensor, "cell columns"]) -> Float[Tensor, "cell width"]:
         """The sum over the arrows."""
@@ -136,14 +166,21 @@ class PairwiseLayer(nn.Module):
         )
         self.thetas = nn.ParameterDict(
             {
-                str(number): options.theta()
+                str(number): theta
                 for number, arrow in enumerate(diagram.arrows)
-                if arrow.dense
+                if arrow.dense and (theta := options.theta()) is not None
+            }
+        )
+        self.terms = nn.ModuleDict(
+            {
+                str(number): terms
+                for number in range(len(diagram.arrows))
+                if (terms := options.pair_terms()) is not None
             }
         )
         self.outputs = nn.ModuleDict(
             {
-                str(rank): OutputProjection(width, incoming, options.output_projection)
+                str(rank): OutputProjection(options, incoming)
                 for rank in range(diagram.num_ranks)
                 if (incoming := self._incoming(rank))
             }
@@ -154,7 +191,7 @@ class PairwiseLayer(nn.Module):
     def forward(
         self,
         cells: Sequence[Float[Tensor, "_ width"]],
-        patterns: Sequence[Pattern | None],
+        patterns: Sequence[Attended | None],
         vertices_only: bool = False,
     ) -> list[Float[Tensor, "_ width"]]:
         """The cells of each rank after the layer; ``patterns`` belong to the arrows.
@@ -173,16 +210,16 @@ class PairwiseLayer(nn.Module):
         arrows = [self.diagram.arrows[number] for number in present]
         senders = sorted({arrow.sender for arrow in arrows} | {arrow.receiver for arrow in arrows})
         receivers = sorted({arrow.receiver for arrow in arrows})
-        after = list(cells)
+        after, received = list(cells), self.options.received_width
         if arrows:
-            received = attend_arrows(
+            results = attend_arrows(
                 [self.projections[str(rank)](self.norms[rank](cells[rank])) for rank in senders],
                 [self._arrow(number, patterns[number], senders, receivers) for number in present],
-                [Shape(len(cells[r]), self.options.width * self._incoming(r)) for r in receivers],
+                [Shape(len(cells[r]), received * self._incoming(r)) for r in receivers],
                 scale=self.options.scale,
                 dropout=self.options.attention_dropout if self.training else 0.0,
             )
-            for rank, columns in zip(receivers, received, strict=True):
+            for rank, columns in zip(receivers, results, strict=True):
                 after[rank] = self.dropout(self.outputs[str(rank)](columns)).add_(after[rank])
         for rank in wanted:
             after[rank] = self.feedforwards[rank](after[rank])
@@ -191,7 +228,7 @@ class PairwiseLayer(nn.Module):
     def _arrow(
         self,
         number: int,
-        pattern: Pattern | None,
+        pattern: Attended | None,
         senders: Sequence[int],
         receivers: Sequence[int],
     ) -> ArrowAttention:
@@ -202,14 +239,16 @@ class PairwiseLayer(nn.Module):
         def columns(role: str, rank: int) -> ColumnBlock:
             return ColumnBlock(senders.index(rank), self.parts[rank].index((number, role)) * width)
 
-        before = [other.receiver for other in self.diagram.arrows[:number]]
+        before = [other.receiver for other in self.diagram.arrows[:number]].count(arrow.receiver)
+        name = str(number)
         return self.options.arrow(
             columns("query", arrow.receiver),
             columns("key", arrow.sender),
             columns("value", arrow.sender),
-            ColumnBlock(receivers.index(arrow.receiver), before.count(arrow.receiver) * width),
+            ColumnBlock(receivers.index(arrow.receiver), before * self.options.received_width),
             pattern,
-            self.thetas[str(number)] if arrow.dense else None,
+            self.thetas[name] if arrow.dense and not self.options.pair_width else None,
+            self.terms[name] if self.options.pair_width else None,
         )
 
     def _incoming(self, rank: int) -> int:
@@ -241,14 +280,15 @@ class GeneralLayer(nn.Module):
         self.query_key = nn.Linear(width, 2 * width, bias=bias)
         self.values = nn.ModuleList(nn.Linear(width, width, bias=bias) for _ in range(num_ranks))
         self.theta = options.theta() if dense else None
-        self.output = OutputProjection(width, 1, options.output_projection)
+        self.terms = options.pair_terms()
+        self.output = OutputProjection(options, 1)
         self.dropout = nn.Dropout(options.dropout)
         self.feedforward = feedforward
 
     def forward(
         self,
         tokens: Float[Tensor, "cell width"],
-        pattern: Pattern,
+        pattern: Attended,
         ranks: Sequence[Float[Tensor, "_ _"]],
     ) -> Float[Tensor, "cell width"]:
         """The cells of all ranks after the layer, rank after rank.
@@ -267,11 +307,12 @@ class GeneralLayer(nn.Module):
             ColumnBlock(0, 0),
             pattern,
             self.theta,
+            self.terms,
         )
         (received,) = attend_arrows(
             [self.query_key(normed), torch.cat(values)],
             [arrow],
-            [Shape(len(tokens), width)],
+            [Shape(len(tokens), self.options.received_width)],
             scale=self.options.scale,
             dropout=self.options.attention_dropout if self.training else 0.0,
         )

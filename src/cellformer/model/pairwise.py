@@ -7,9 +7,9 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.attention.arrows import Pattern
 from cellformer.model.diagram import TensorDiagram, paper_diagram
 from cellformer.model.layer import LayerOptions, Layers, PairwiseLayer
+from cellformer.model.pair_terms import Attended
 from cellformer.model.relation import Relation
 
 
@@ -21,6 +21,11 @@ class Pairwise:
     """
 
     diagram: TensorDiagram
+
+    @property
+    def reads_pairs(self) -> bool:
+        """Its layers read vectors of pairs."""
+        return True
 
     def relations(self, dim: int) -> tuple[Relation, ...]:
         """One for each arrow."""
@@ -35,7 +40,7 @@ class Pairwise:
         self,
         layers: Layers,
         cells: Sequence[Float[Tensor, "_ width"]],
-        patterns: Sequence[Pattern | None],
+        patterns: Sequence[Attended | None],
         vertices_only: bool,
     ) -> list[Float[Tensor, "_ width"]]:
         """The hidden vectors after all layers; the last leaves out what is not read."""

@@ -1,16 +1,22 @@
 """From relations and a batch to the patterns that attention reads, once per forward."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Int64
 from torch import Tensor
 
 from cellformer.attention.arrows import Pattern
+from cellformer.attention.dense.all_pairs import AllPairs
 from cellformer.attention.dense.blocks import DenseBlocks, check_within_complexes
+from cellformer.attention.dense.memory import check_dense_memory
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.matrices import Bounded, Matrix
+from cellformer.encodings.pairs import CellPairs, pair_columns, pair_features
 from cellformer.model.relation import Relation
 
 
@@ -22,35 +28,80 @@ def patterns(
     ``binary`` replaces counts by 1. The sparse matrices are kept with the batch. Raises ValueError
     if a matrix joins cells of two complexes.
     """
-    complexes = tuple(batch.complex_of(rank) for rank in range(batch.dim + 1))
+    cells = _Complexes.of(batch)
     return tuple(
-        _pattern(batch, relation, complexes, binary) if relation.max_rank <= batch.dim else None
+        _pattern(batch, relation, cells, binary) if relation.max_rank <= batch.dim else None
         for relation in relations
     )
 
 
-def _pattern(
-    batch: CellBatch,
-    relation: Relation,
-    complexes: tuple[Int64[Tensor, " _"], ...],
-    binary: bool,
-) -> Pattern:
+def described_patterns(
+    batch: CellBatch, relations: Sequence[Relation], binary: bool, steps: int
+) -> tuple[Neighborhood | None, ...]:
+    """`patterns` with the features of every pair, of walks of up to so many steps.
+
+    A dense relation becomes a neighborhood of all pairs, whose weights are 1. All are kept with
+    the batch. Raises ValueError as `patterns` does, and `DenseMemoryError` where all pairs of a
+    complex do not fit into memory.
+    """
+    cells = _Complexes.of(batch)
+    keys = [(relation.key, relation.dense, binary, "described", steps) for relation in relations]
+    lacking = [
+        (key, relation)
+        for key, relation in zip(keys, relations, strict=True)
+        if relation.max_rank <= batch.dim and key not in batch.neighborhoods
+    ]
+    listed = [_listed(_pattern(batch, relation, cells, binary), steps) for _, relation in lacking]
+    groups = [
+        CellPairs(
+            relation.receivers,
+            relation.senders,
+            pairs.neighborhood.receivers.cpu().numpy(),
+            pairs.neighborhood.senders.cpu().numpy(),
+            pairs.weights.cpu().numpy().astype(np.float32),
+        )
+        for (_, relation), pairs in zip(lacking, listed, strict=True)
+    ]
+    features = pair_features(batch, groups, steps) if groups else ()
+    for (key, _), pairs, known in zip(lacking, listed, features, strict=True):
+        batch.keep(key, replace(pairs.neighborhood, features=torch.from_numpy(known)))
+    return tuple(batch.neighborhoods.get(key) for key in keys)
+
+
+class _Complexes(NamedTuple):
+    """The complex of each cell of a batch, one tensor per rank."""
+
+    of_rank: tuple[Int64[Tensor, " _"], ...]
+
+    @classmethod
+    def of(cls, batch: CellBatch) -> "_Complexes":
+        return cls(tuple(batch.complex_of(rank) for rank in range(batch.dim + 1)))
+
+    def of_ranks(self, ranks: tuple[int, ...]) -> Int64[Tensor, " cell"]:
+        """The complex of each cell of these ranks, one after the other."""
+        if len(ranks) == 1:
+            return self.of_rank[ranks[0]]
+        return torch.cat([self.of_rank[rank] for rank in ranks])
+
+
+def _pattern(batch: CellBatch, relation: Relation, cells: _Complexes, binary: bool) -> Pattern:
     same = relation.senders == relation.receivers
-    receivers = _of_ranks(complexes, relation.receivers)
-    senders = receivers if same else _of_ranks(complexes, relation.senders)
+    receivers = cells.of_ranks(relation.receivers)
+    senders = receivers if same else cells.of_ranks(relation.senders)
     neighborhood = _kept(batch, relation, receivers, senders, binary)
     if not relation.dense:
         return neighborhood
     return DenseBlocks.of(receivers, senders, batch.num_complexes, neighborhood)
 
 
-def _of_ranks(
-    complexes: tuple[Int64[Tensor, " _"], ...], ranks: tuple[int, ...]
-) -> Int64[Tensor, " cell"]:
-    """The complex of each cell of these ranks, one after the other."""
-    if len(ranks) == 1:
-        return complexes[ranks[0]]
-    return torch.cat([complexes[rank] for rank in ranks])
+def _listed(pattern: Pattern, steps: int) -> AllPairs:
+    """The pairs of a pattern one by one, beside the entries of N."""
+    if isinstance(pattern, Neighborhood):
+        return AllPairs(pattern, pattern.weights)
+    # Numbers of 4 bytes a pair, without what layers keep: its sender twice, its weights, features.
+    tables = 6 + pair_columns(steps)
+    check_dense_memory(pattern.receivers.counts, pattern.senders.counts, tables)
+    return AllPairs.of(pattern)
 
 
 def _kept(

@@ -6,9 +6,9 @@ from typing import Protocol, runtime_checkable
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.attention.arrows import Pattern
 from cellformer.model.diagram import TensorDiagram
 from cellformer.model.layer import LayerOptions, Layers
+from cellformer.model.pair_terms import Attended
 from cellformer.model.relation import Relation
 
 
@@ -17,7 +17,8 @@ class AttentionPlan(Protocol):
     """Who attends to whom, and the layers that do it.
 
     `Pairwise` and `General` are the paper's; any class with these attributes is a plan, and a
-    frozen dataclass of plain values, at the top of a module, is one that a run can keep.
+    frozen dataclass of plain values, at the top of a module, is one that a run can keep. One whose
+    layers read vectors of pairs says so by an attribute ``reads_pairs`` that is true.
     """
 
     @property
@@ -40,12 +41,13 @@ class AttentionPlan(Protocol):
         self,
         layers: Layers,
         cells: Sequence[Float[Tensor, "_ width"]],
-        patterns: Sequence[Pattern | None],
+        patterns: Sequence[Attended | None],
         vertices_only: bool,
     ) -> list[Float[Tensor, "_ width"]]:
         """The hidden vectors of all cells after all layers.
 
-        ``patterns`` are what to attend to, one for each relation. With ``vertices_only`` other
-        ranks may be left as they were before the last layer.
+        ``patterns`` are what to attend to, one for each relation, and where pairs are described
+        `Paired` with their vectors. With ``vertices_only`` other ranks may be left as they were
+        before the last layer.
         """
         ...

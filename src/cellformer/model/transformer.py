@@ -6,10 +6,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cellformer.complexes.batches.batch import CellBatch
+from cellformer.encodings.pairs import pair_columns
 from cellformer.model.config import ArchitectureConfig, ModelConfig
 from cellformer.model.embedding import CellEmbedding
 from cellformer.model.layer import LayerOptions
-from cellformer.model.patterns import patterns
+from cellformer.model.pair_encoder import PairEncoder
+from cellformer.model.pair_terms import Attended
+from cellformer.model.patterns import described_patterns, patterns
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.readouts import ranks_normed, ranks_read, readout_of
 
@@ -21,8 +24,8 @@ class CellularTransformer(nn.Module):
     of its diagram are the ranks that the model knows and has parameters for. A batch of fewer
     ranks is ordinary input. Source: the paper, section "The Cellular Transformer".
 
-    Raises ValueError if the configuration describes ranks that the plan does not know, or
-    descriptors, which `DescribedTransformer` reads.
+    Raises ValueError if the configuration describes ranks that the plan does not know, or pairs
+    where its layers do not read them, or descriptors, which `DescribedTransformer` reads.
     """
 
     def __init__(self, config: ModelConfig, plan: AttentionPlan):
@@ -48,6 +51,7 @@ class CellularTransformer(nn.Module):
             random_signs=architecture.random_signs,
             dropout=architecture.embedding_dropout,
         )
+        self.pair_encoders = nn.ModuleList(_pair_encoders(architecture, plan))
         options = _layer_options(architecture)
         self.layers = nn.ModuleList(plan.layer(options) for _ in range(architecture.layers))
         readout = readout_of(config)
@@ -101,9 +105,22 @@ class CellularTransformer(nn.Module):
 
         With ``vertices_only``, other ranks may be left as they were before the last layer.
         """
-        binary = self.config.architecture.neighbor_weights == "binary"
-        attended = patterns(batch, self.plan.relations(batch.dim), binary)
+        attended = self._attended(cells, batch)
         return self.plan.through(self.layers, cells, attended, vertices_only)
+
+    def _attended(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Sequence[Attended | None]:
+        """Who attends to whom, with a vector for each pair where pairs are described."""
+        architecture, relations = self.config.architecture, self.plan.relations(batch.dim)
+        binary = architecture.neighbor_weights == "binary"
+        if not architecture.pair_width:
+            return patterns(batch, relations, binary)
+        found = described_patterns(batch, relations, binary, architecture.pair_steps)
+        return [
+            None if neighborhood is None else encoder(neighborhood, cells, batch)
+            for encoder, neighborhood in zip(self.pair_encoders, found, strict=True)
+        ]
 
     def _checked(self, prediction: Tensor, batch: CellBatch) -> Tensor:
         """The prediction, if it has the shape that a readout of the user's own must give it."""
@@ -128,7 +145,25 @@ def _layer_options(architecture: ArchitectureConfig) -> LayerOptions:
         projection_bias=architecture.projection_bias,
         attention_dropout=architecture.attention_dropout,
         dropout=architecture.dropout,
+        pair_width=architecture.pair_width,
+        pair_values=architecture.pair_values,
     )
+
+
+def _pair_encoders(architecture: ArchitectureConfig, plan: AttentionPlan) -> list[PairEncoder]:
+    """One for each relation; none where pairs are not described."""
+    if not architecture.pair_width:
+        return []
+    if not getattr(plan, "reads_pairs", False):
+        raise ValueError(
+            f"the layers of {type(plan).__name__} do not read vectors of pairs; leave pair_width "
+            "out, or give the plan an attribute reads_pairs (see AttentionPlan)"
+        )
+    columns = pair_columns(architecture.pair_steps)
+    return [
+        PairEncoder(relation, columns, architecture.width, architecture.pair_width)
+        for relation in plan.relations(plan.diagram.max_rank)
+    ]
 
 
 def _check_ranks(given: int, known: int, what: str) -> None:

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend
 
 from cellformer.attention.dense import memory
+from cellformer.attention.dense.all_pairs import AllPairs
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
 from cellformer.attention.dense.sdpa import dense_sdpa_attention
-from cellformer.attention.gpu.dense_pairs import AllPairs, dense_pairs_attention
+from cellformer.attention.gpu.dense_pairs import dense_pairs_attention
 from cellformer.complexes.batches.neighborhood import Neighborhood
 
 pytestmark = pytest.mark.usefixtures("interpreted")  # which the attention over all pairs needs

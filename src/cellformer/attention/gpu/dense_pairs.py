@@ -4,43 +4,11 @@ Nothing is padded and one launch does all complexes, which pays where complexes 
 pairs are stored, one number each and in the backward one per head.
 """
 
-from dataclasses import dataclass
-
-import torch
-from jaxtyping import Float, Float32
+from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.attention.dense.blocks import DenseBlocks
+from cellformer.attention.dense.all_pairs import AllPairs
 from cellformer.attention.gpu.operator import fused_sparse_attention
-from cellformer.complexes.batches.neighborhood import Neighborhood
-
-
-@dataclass(frozen=True, eq=False)
-class AllPairs:
-    """Every sender of the receiver's own complex, and N at every pair."""
-
-    neighborhood: Neighborhood
-    weights: Float32[Tensor, " pair"]
-
-    @classmethod
-    def of(cls, layout: DenseBlocks) -> "AllPairs":
-        """Lists the pairs of the blocks by receiver, then by sender."""
-        receivers, senders, weights = [], [], []
-        for block in layout.blocks:
-            filled = block.has_receiver[:, :, None] & block.has_sender[:, None, :]
-            receivers.append(block.receivers[:, :, None].expand_as(filled)[filled])
-            senders.append(block.senders[:, None, :].expand_as(filled)[filled])
-            weights.append(block.weights[filled])
-        if not layout.blocks:
-            offsets = torch.zeros(layout.num_receivers + 1, dtype=torch.int64)
-            none = torch.zeros(0)
-            return cls(Neighborhood(layout.num_senders, offsets, none.long(), none), none)
-        receiver, sender, weight = torch.cat(receivers), torch.cat(senders), torch.cat(weights)
-        order = (receiver * layout.num_senders + sender).argsort()
-        counts = receiver.bincount(minlength=layout.num_receivers)
-        offsets = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-        ones = torch.ones_like(weight)
-        return cls(Neighborhood(layout.num_senders, offsets, sender[order], ones), weight[order])
 
 
 def dense_pairs_attention(

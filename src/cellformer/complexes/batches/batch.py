@@ -105,8 +105,13 @@ class CellBatch:
     def neighborhood(self, key: Hashable, make: Callable[[Bounded], Matrix]) -> Neighborhood:
         """``make(self)`` on this batch's device, made once and kept under ``key``."""
         if key not in self._neighborhoods:
-            self._neighborhoods[key] = Neighborhood.from_matrix(make(self)).to(self.device)
+            self.keep(key, Neighborhood.from_matrix(make(self)))
         return self._neighborhoods[key]
+
+    def keep(self, key: Hashable, neighborhood: Neighborhood) -> Neighborhood:
+        """Has the batch keep a neighborhood on its device, for all who ask for this key."""
+        kept = self._neighborhoods[key] = neighborhood.to(self.device)
+        return kept
 
     @property
     def neighborhoods(self) -> Mapping[Hashable, Neighborhood]:

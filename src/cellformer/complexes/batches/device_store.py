@@ -117,7 +117,7 @@ class ResidentComplexes:
         faces = (pairs.cut(chosen, complexes) for pairs in self.faces)
         return CellBatch(
             tuple(placed.offsets for placed in chosen),
-            tuple(Faces(offsets, columns.int(), signs) for offsets, columns, signs in faces),
+            tuple(Faces(cut.offsets, cut.columns.int(), cut.values) for cut in faces),
             tuple(rank.discrete[rows].long() for rank, rows in zip(self.ranks, cells, strict=True)),
             tuple(rank.continuous[rows] for rank, rows in zip(self.ranks, cells, strict=True)),
             tuple(rank.encodings[rows] for rank, rows in zip(self.ranks, cells, strict=True)),

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Int8, Int32, Int64, Shaped
+from jaxtyping import Float16, Int8, Int32, Int64, Shaped
 from torch import Tensor
 
 from cellformer.complexes.batches.neighborhood import Neighborhood
@@ -53,10 +54,13 @@ class LocalPairs:
     columns: Int32[Tensor, " pair"]
     column_block: Int8[Tensor, " pair"]  # the place in column_ranks of each column's rank
     values: Shaped[Tensor, " pair"]
+    features: Float16[Tensor, "pair feature"] | None = None  # as in `Neighborhood`
 
     def tensors(self) -> Iterator[Tensor]:
         """All that take up memory."""
         yield from (self.offsets, self.columns, self.column_block, self.values)
+        if self.features is not None:
+            yield self.features
 
     def to(self, device: torch.device | str) -> "LocalPairs":
         """The same on another device."""
@@ -66,15 +70,11 @@ class LocalPairs:
             columns=self.columns.to(device),
             column_block=self.column_block.to(device),
             values=self.values.to(device),
+            features=None if self.features is None else self.features.to(device),
         )
 
-    def cut(
-        self, chosen: Sequence[Chosen], complexes: Int64[np.ndarray, " chosen"]
-    ) -> tuple[Int64[Tensor, " row_plus_1"], Int64[Tensor, " pair"], Shaped[Tensor, " pair"]]:
-        """The matrix of the union of some complexes: row offsets, columns and values.
-
-        ``chosen`` has their cells of every rank.
-        """
+    def cut(self, chosen: Sequence[Chosen], complexes: Int64[np.ndarray, " chosen"]) -> "CutPairs":
+        """The matrix of the union of some complexes; ``chosen`` has their cells of every rank."""
         total = int(self.pairs_per_complex[complexes].sum())
         starts = zip(self.row_ranks, self.row_starts, strict=True)
         rows = _joined([chosen[rank].cells + start for rank, start in starts])
@@ -93,7 +93,8 @@ class LocalPairs:
         if len(begins) > 1:
             shift = shift + self.column_block[pairs].long() * len(complexes)
         columns = self.columns[pairs] + _joined(begins)[shift]
-        return offsets, columns, self.values[pairs]
+        features = None if self.features is None else self.features[pairs]
+        return CutPairs(offsets, columns, self.values[pairs], features)
 
     @classmethod
     def of_faces(cls, rank: int, cells: RaggedRank) -> "LocalPairs":
@@ -137,7 +138,17 @@ class LocalPairs:
             torch.from_numpy(local[columns].astype(np.int32)),
             torch.from_numpy(block[columns].astype(np.int8)),
             whole.weights,
+            whole.features,
         )
+
+
+class CutPairs(NamedTuple):
+    """A matrix in CSR form, with what is known of its entries."""
+
+    offsets: Int64[Tensor, " row_plus_1"]
+    columns: Int64[Tensor, " pair"]
+    values: Shaped[Tensor, " pair"]
+    features: Float16[Tensor, "pair feature"] | None
 
 
 def _places(

@@ -1,11 +1,11 @@
 """The neighborhood of every receiving cell, as attention reads it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int64
+from jaxtyping import Float16, Float32, Int64
 from torch import Tensor
 
 from cellformer.complexes.batches.by_sender import TransposedPairs
@@ -18,12 +18,14 @@ class Neighborhood:
     """A sparse matrix N with one row per receiver and one column per sender, in CSR form.
 
     Receiver r has the neighbors ``senders[offsets[r]:offsets[r + 1]]`` with these ``weights``.
+    ``features`` is what else is known of each pair, if anything is.
     """
 
     num_senders: int
     offsets: Int64[Tensor, " receiver_plus_1"]
     senders: Int64[Tensor, " pair"]
     weights: Float32[Tensor, " pair"]
+    features: Float16[Tensor, "pair feature"] | None = None
 
     @property
     def num_receivers(self) -> int:
@@ -48,9 +50,7 @@ class Neighborhood:
 
     def binary(self) -> "Neighborhood":
         """The same neighbors, every weight 1."""
-        return Neighborhood(
-            self.num_senders, self.offsets, self.senders, torch.ones_like(self.weights)
-        )
+        return replace(self, weights=torch.ones_like(self.weights))
 
     def to(self, device: torch.device | str) -> "Neighborhood":
         """The same on another device."""
@@ -59,6 +59,7 @@ class Neighborhood:
             self.offsets.to(device),
             self.senders.to(device),
             self.weights.to(device),
+            None if self.features is None else self.features.to(device),
         )
 
     @classmethod

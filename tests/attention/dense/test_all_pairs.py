@@ -1,9 +1,7 @@
-"""What test_dense_sdpa.py does not test for both."""
-
 import torch
 
+from cellformer.attention.dense.all_pairs import AllPairs
 from cellformer.attention.dense.blocks import DenseBlocks
-from cellformer.attention.gpu.dense_pairs import AllPairs
 from cellformer.complexes.batches.neighborhood import Neighborhood
 
 
