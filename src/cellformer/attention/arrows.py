@@ -22,9 +22,10 @@ class ColumnBlock(NamedTuple):
 class ArrowAttention(NamedTuple):
     """One attention of ``heads`` heads; all its columns are in the order (column, head).
 
-    ``theta``, of one entry or one per head, belongs to a dense pattern alone, ``bias`` to a
-    sparse one, and so do ``pair_values``, whose columns follow those of the values in the output;
-    see `cellformer.attention.operator.attend`.
+    ``theta``, of one entry or one per head, belongs to a dense pattern alone. ``terms`` belong to
+    the pairs of a sparse one: a bias of the scores for each head, then columns of values for each,
+    whose averages follow those of the values in the output. See
+    `cellformer.attention.operator.attend`.
     """
 
     query: ColumnBlock
@@ -36,15 +37,17 @@ class ArrowAttention(NamedTuple):
     heads: int
     pattern: Pattern
     theta: Float[Tensor, " theta"] | None = None
-    bias: Float[Tensor, "pair head_or_1"] | None = None
-    pair_values: Float[Tensor, "pair pair_column"] | None = None
+    terms: Float[Tensor, "pair term"] | None = None
 
     @property
     def pair_width(self) -> int:
         """The columns of each head that come from the pairs."""
-        if self.pair_values is None or not self.heads:
-            return 0
-        return self.pair_values.shape[1] // self.heads
+        return 0 if self.terms is None or not self.heads else self.terms.shape[1] // self.heads - 1
+
+    @property
+    def bias(self) -> Float[Tensor, "pair head"] | None:
+        """Of the scores."""
+        return None if self.terms is None else self.terms[:, : self.heads]
 
     @property
     def received_width(self) -> int:

@@ -24,6 +24,8 @@ from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.attention.weights import AttentionWeights, attention_weights
 from cellformer.complexes.batches.neighborhood import Neighborhood
 
+NOT_DENSE = "a bias and pair values have no place in dense attention, which has theta * N"
+
 Implementation: TypeAlias = Literal["fused", "reference"]
 
 _chosen: ContextVar[Implementation] = ContextVar("attention", default="fused")
@@ -78,6 +80,9 @@ def attend(
     bias or pair values have no place or the wrong shape.
     """
     _, width, heads = query.shape
+    terms = None
+    if bias is not None or pair_values is not None:
+        terms = _terms(pattern, heads, bias, pair_values)
     arrow = ArrowAttention(
         query=ColumnBlock(matrix=0, start=0),
         key=ColumnBlock(matrix=1, start=0),
@@ -88,8 +93,7 @@ def attend(
         heads=heads,
         pattern=pattern,
         theta=theta,
-        bias=bias,
-        pair_values=None if pair_values is None else merge_heads(pair_values),
+        terms=terms,
     )
     shape = Shape(len(query), arrow.received_width * heads)
     matrices = [rows.flatten(1) for rows in (query, key, value)]
@@ -151,11 +155,10 @@ def _one_by_one(
         )
         match arrow.pattern:
             case Neighborhood() as pattern:
-                own = arrow.pair_values
-                pair_values = None if own is None else split_heads(own, arrow.heads)
-                received = sparse(
-                    query, key, value, pattern, bias=arrow.bias, pair_values=pair_values
-                )
+                own = None
+                if arrow.terms is not None and arrow.pair_width:
+                    own = split_heads(arrow.terms[:, arrow.heads :], arrow.heads)
+                received = sparse(query, key, value, pattern, bias=arrow.bias, pair_values=own)
             case DenseBlocks() as pattern:
                 received = dense(query, key, value, pattern, arrow.theta)
         parts[arrow.output.matrix][arrow.output.start] = merge_heads(received)
@@ -217,22 +220,42 @@ def _check(arrow: ArrowAttention, matrices: Sequence[Float[Tensor, "_ _"]]) -> N
         )
     if (arrow.theta is not None) != isinstance(pattern, DenseBlocks):
         raise ValueError("theta is needed for dense attention and has no place in sparse attention")
+    if arrow.terms is None:
+        return
     if isinstance(pattern, DenseBlocks):
-        if arrow.bias is not None or arrow.pair_values is not None:
+        raise ValueError(NOT_DENSE)
+    pairs, columns = len(pattern.senders), arrow.terms.shape[1]
+    if len(arrow.terms) != pairs or columns != (1 + arrow.pair_width) * arrow.heads:
+        raise ValueError(
+            f"terms of shape {tuple(arrow.terms.shape)} for {pairs} pairs and {arrow.heads} heads; "
+            f"give ({pairs}, a multiple of {arrow.heads}), the bias first"
+        )
+
+
+def _terms(
+    pattern: Pattern,
+    heads: int,
+    bias: Float[Tensor, "_ _"] | None,
+    pair_values: Float[Tensor, "_ _ _"] | None,
+) -> Float[Tensor, "pair term"]:
+    """Both side by side, where any is given."""
+    if isinstance(pattern, DenseBlocks):
+        raise ValueError(NOT_DENSE)
+    pairs, parts = len(pattern.senders), []
+    if bias is not None:
+        if len(bias) != pairs or bias.shape[1] not in (1, heads):
             raise ValueError(
-                "a bias and pair values have no place in dense attention, which has theta * N"
+                f"a bias of shape {tuple(bias.shape)} for {pairs} pairs and {heads} heads; "
+                f"give ({pairs}, 1) or ({pairs}, {heads})"
             )
-        return
-    pairs, own = len(pattern.senders), arrow.pair_values
-    if own is not None and (len(own) != pairs or own.shape[1] != arrow.pair_width * arrow.heads):
-        raise ValueError(
-            f"pair values of shape {tuple(own.shape)} for {pairs} pairs and {arrow.heads} heads; "
-            f"give ({pairs}, a multiple of {arrow.heads})"
-        )
-    if arrow.bias is None:
-        return
-    if len(arrow.bias) != pairs or arrow.bias.shape[1] not in (1, arrow.heads):
-        raise ValueError(
-            f"a bias of shape {tuple(arrow.bias.shape)} for {pairs} pairs and {arrow.heads} heads; "
-            f"give ({pairs}, 1) or ({pairs}, {arrow.heads})"
-        )
+        parts.append(bias.expand(-1, heads))
+    if pair_values is not None:
+        if len(pair_values) != pairs or pair_values.shape[2] != heads:
+            raise ValueError(
+                f"pair values of shape {tuple(pair_values.shape)} for {pairs} pairs and {heads} "
+                f"heads; give ({pairs}, columns, {heads})"
+            )
+        if bias is None:
+            parts.append(pair_values.new_zeros(pairs, heads))
+        parts.append(merge_heads(pair_values))
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)

@@ -4,22 +4,16 @@
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float16, Float32, Int64
+from jaxtyping import Float32, Int64
+from scipy import sparse
 
-from cellformer.complexes.matrices import (
-    Bounded,
-    Matrix,
-    down_adjacency,
-    down_laplacian,
-    up_adjacency,
-    up_laplacian,
-)
+from cellformer.complexes.matrices import Bounded
 from cellformer.encodings.barycentric import barycentric_walk
-from cellformer.encodings.numerics.walks import transition_probabilities
+from cellformer.encodings.numerics.touching import COMMON, Incidences, common_and_walks
 
 TOUCHING = (
     "entry of N",
@@ -60,7 +54,7 @@ class CellPairs:
 
 def pair_features(
     cells: Bounded, groups: Sequence[CellPairs], steps: int
-) -> list[Float16[np.ndarray, "_ _"]]:
+) -> list[Float32[np.ndarray, "_ _"]]:
     """`pair_columns` numbers for each pair, in the order of the groups.
 
     The first ones are `TOUCHING`: the entry of N; 1 for a cell and itself; 1 / (1 + d), where d is
@@ -70,90 +64,61 @@ def pair_features(
     agree count against those on which they do not; and the product of the two signed numbers. All
     these stay the same when any cell is reversed. Then the square roots, which spread small
     numbers, of the probabilities that a walk on that skeleton gets from the second cell to the
-    first in 1 ... ``steps`` steps. In half precision, so that they can be kept.
+    first in 1 ... ``steps`` steps.
 
     Raises ValueError if ``steps`` is less than 1.
     """
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
     begins = np.cumsum([0, *cells.num_cells])
-    placed = [(_placed(g.receivers, g.rows, begins), _placed(g.senders, g.columns, begins))
-              for g in groups]  # fmt: skip
-    walks = transition_probabilities(
-        barycentric_walk(cells),
-        steps,
-        np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in placed)]),
-        np.concatenate([np.zeros(0, np.int64), *(columns for _, columns in placed)]),
+    none = np.zeros(0, np.int64)
+    rows = [_placed(group.receivers, group.rows, begins) for group in groups]
+    columns = [_placed(group.senders, group.columns, begins) for group in groups]
+    joined_rows, joined_columns = np.concatenate([none, *rows]), np.concatenate([none, *columns])
+    found = common_and_walks(
+        _incidences(cells), barycentric_walk(cells), steps, joined_rows, joined_columns
     )
-    ends = itertools.pairwise(np.cumsum([0, *(len(rows) for rows, _ in placed)]).tolist())
-    return [
-        _described(cells, group, *pairs, walks[start:stop])
-        for group, pairs, (start, stop) in zip(groups, placed, ends, strict=True)
-    ]
+    features = np.empty((len(found), pair_columns(steps)), np.float32)
+    features[:, 0] = np.concatenate([none, *(group.entries for group in groups)])
+    features[:, 1] = joined_rows == joined_columns
+    features[:, 2] = _nearness(found[:, COMMON:], features[:, 1])
+    features[:, 3:5] = found[:, :2]
+    np.abs(found[:, 2:4], out=features[:, 5:7])
+    np.multiply(found[:, 2], found[:, 3], out=features[:, 7])
+    np.sqrt(found[:, COMMON:], out=features[:, len(TOUCHING) :])
+    ends = itertools.pairwise(np.cumsum([0, *map(len, rows)]).tolist())
+    return [features[start:stop] for start, stop in ends]
 
 
-def _described(
-    cells: Bounded,
-    group: CellPairs,
-    rows: Int64[np.ndarray, " pair"],
-    columns: Int64[np.ndarray, " pair"],
-    walk: Float32[np.ndarray, "pair step"],
-) -> Float16[np.ndarray, "pair column"]:
-    features = np.zeros((len(rows), pair_columns(walk.shape[1])), np.float32)
-    same = rows == columns
-    reached = walk > 0
-    distance = np.where(reached.any(axis=1), 1 + reached.argmax(axis=1), np.inf)
-    features[:, 0] = group.entries
-    features[:, 1] = same
-    features[:, 2] = np.where(same, 1, 1 / (1 + distance))
-    begins = np.cumsum([0, *cells.num_cells])
-    for rank, matrices in _of_one_rank(cells, group):
-        here = (rows >= begins[rank]) & (rows < begins[rank + 1])
-        here &= (columns >= begins[rank]) & (columns < begins[rank + 1])
-        if not here.any():
-            continue
-        own_rows, own_columns = rows[here] - begins[rank], columns[here] - begins[rank]
-        entries = [entries_at(matrix, own_rows, own_columns) for matrix in matrices]
-        signed = entries[2:]
-        # Adjacency leaves out what a cell has in common with itself.
-        counted = [
-            np.where(same[here], own, other) for own, other in zip(signed, entries[:2], strict=True)
-        ]
-        features[here, 3:8] = np.stack(
-            [*counted, *map(np.abs, signed), signed[0] * signed[1]], axis=1
-        )
-    features[:, len(TOUCHING) :] = np.sqrt(walk)
-    return np.minimum(features, np.finfo(np.float16).max).astype(np.float16)
-
-
-def _of_one_rank(cells: Bounded, group: CellPairs) -> Iterator[tuple[int, tuple[Matrix, ...]]]:
-    """Of each rank that is on both sides: common cofaces and faces, counted, then by sign."""
-    for rank in set(group.receivers) & set(group.senders):
-        yield (
-            rank,
-            (
-                up_adjacency(cells, rank),
-                down_adjacency(cells, rank),
-                up_laplacian(cells, rank),
-                down_laplacian(cells, rank),
-            ),
-        )
-
-
-def entries_at(
-    matrix: Matrix, rows: Int64[np.ndarray, " pair"], columns: Int64[np.ndarray, " pair"]
+def _nearness(
+    walk: Float32[np.ndarray, "pair step"], same: Float32[np.ndarray, " pair"]
 ) -> Float32[np.ndarray, " pair"]:
-    """The entries of a sparse matrix with sorted indices at these places, 0 where none is."""
-    width = np.int64(matrix.shape[1])
-    stored = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    keys = stored * width + matrix.indices
-    wanted = rows * width + columns
-    found = np.zeros(len(wanted), np.float32)
-    if len(keys):
-        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        there = keys[places] == wanted
-        found[there] = matrix.data[places[there]]
-    return found
+    """1 / (1 + d) for pairs d steps apart, 0 for those that no walk joins."""
+    nearness = same.copy()
+    for step in reversed(range(walk.shape[1])):
+        nearness[(walk[:, step] > 0) & (same == 0)] = 1 / (2 + step)
+    return nearness
+
+
+def _incidences(cells: Bounded) -> Incidences:
+    """Those of all ranks, in the numbers of `pair_features`."""
+    begins = np.cumsum([0, *cells.num_cells])
+    counts, faces, signs = [np.zeros(1 + cells.num_cells[0], np.int64)], [], []
+    for rank in range(1, cells.dim + 1):
+        boundary = cells.boundary(rank)
+        counts.append(np.diff(boundary.indptr))
+        faces.append(boundary.indices + begins[rank - 1])
+        signs.append(boundary.data)
+    none = np.zeros(0, np.int64)
+    of_cells = sparse.csr_array(
+        (
+            np.concatenate([none, *signs]).astype(np.int64),
+            np.concatenate([none, *faces]).astype(np.int64),
+            np.concatenate(counts).cumsum(),
+        ),
+        shape=(begins[-1], begins[-1]),
+    )
+    return Incidences(of_cells, of_cells.T.tocsr())
 
 
 def _placed(

@@ -12,9 +12,9 @@ from cellformer.complexes.batches.neighborhood import Neighborhood
 
 
 class CommonCells(NamedTuple):
-    """Pair p has ``cells[offsets[p]:offsets[p + 1]]`` in common, ascending."""
+    """The pair ``pairs[i]`` has the cell ``cells[i]`` in common."""
 
-    offsets: Int64[Tensor, " pair_plus_1"]
+    pairs: Int64[Tensor, " common"]
     cells: Int64[Tensor, " common"]
 
 
@@ -59,9 +59,7 @@ def _common(
     keys = pairs.receivers * pairs.num_senders + pairs.senders
     wanted = receiver * pairs.num_senders + sender
     if not len(keys):
-        return CommonCells(pairs.offsets.new_zeros(1), cell[:0])
+        return CommonCells(cell[:0], cell[:0])
     pair = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
     there = (keys[pair] == wanted).nonzero().squeeze(1)
-    order = there[pair[there].argsort(stable=True)]
-    counts = pair[order].bincount(minlength=len(keys))
-    return CommonCells(torch.cat([counts.new_zeros(1), counts.cumsum(0)]), cell[order])
+    return CommonCells(pair[there], cell[there])

@@ -84,16 +84,15 @@ class LayerOptions:
     ) -> ArrowAttention:
         """One attention between these columns; ``terms`` belong to pairs that are described."""
         head_width = self.width // self.heads
-        pattern, bias, pair_values = attended, None, None
+        pattern, own = attended, None
         if isinstance(attended, Paired):
             assert terms is not None
             pattern = attended.neighborhood
-            bias, pair_values = terms(attended.vectors)
+            own = terms(attended.vectors)
         assert not isinstance(pattern, Paired)
         return ArrowAttention(
-            query, key, value, output, head_width, head_width, self.heads, pattern, theta, bias,
-            pair_values,
-        )  # fmt: skip
+            query, key, value, output, head_width, head_width, self.heads, pattern, theta, own
+        )
 
 
 class OutputProjection(nn.Module):

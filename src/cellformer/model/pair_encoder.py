@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
+from torch.nn import functional
 
 from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch, Faces
@@ -20,7 +21,7 @@ from cellformer.model.relation import Relation
 
 
 class PairEncoder(nn.Module):
-    """A network of two layers on the features of the pairs of one relation.
+    """A layer on the features of the pairs of one relation; `PairTerms` is the one after it.
 
     It is also given the ranks of the two cells, where there are several, and the sums of the hidden
     vectors of the cells that they have in common, of the rank above and below. ``features`` is the
@@ -32,7 +33,7 @@ class PairEncoder(nn.Module):
         self.receivers, self.senders = relation.receivers, relation.senders
         self.inner = nn.Linear(features, pair_width)
         kinds = len(self.receivers) * len(self.senders)
-        self.kinds = nn.Embedding(kinds, pair_width) if kinds > 1 else None
+        self.kinds = nn.Linear(kinds, pair_width, bias=False) if kinds > 1 else None
         self.common = nn.ModuleDict(
             {
                 f"{where} {rank}": nn.Linear(width, pair_width, bias=False)
@@ -41,7 +42,6 @@ class PairEncoder(nn.Module):
             }
         )
         self.norm = nn.LayerNorm(pair_width)
-        self.outer = nn.Linear(pair_width, pair_width)
 
     def forward(
         self,
@@ -54,12 +54,15 @@ class PairEncoder(nn.Module):
         assert features is not None
         inner = self.inner(features.to(self.inner.weight.dtype))
         if self.kinds is not None:
-            inner = inner + self.kinds(self._kinds(neighborhood, batch))
-        for rank in self._shared_ranks():
-            if rank <= batch.dim:
-                inner = self._with_common(inner, rank, neighborhood, cells, batch)
-        vectors: Tensor = self.outer(self.norm(inner).relu())
-        return Paired(neighborhood, vectors)
+            kinds = functional.one_hot(self._kinds(neighborhood, batch), self.kinds.in_features)
+            inner = inner + self.kinds(kinds.to(inner.dtype))
+        told, pairs = self._common(neighborhood, cells, batch)
+        if len(pairs):
+            order = pairs.argsort(stable=True)
+            which, counts = torch.unique_consecutive(pairs[order], return_counts=True)
+            offsets = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+            inner = inner.index_add(0, which, segment_sum(told[order], offsets))
+        return Paired(neighborhood, self.norm(inner).relu_())
 
     def _shared_ranks(self) -> tuple[int, ...]:
         """Those on both sides, of which cells may have others in common."""
@@ -76,34 +79,36 @@ class PairEncoder(nn.Module):
         receiver = places(self.receivers)[neighborhood.receivers]
         return receiver * len(self.senders) + places(self.senders)[neighborhood.senders]
 
-    def _with_common(
+    def _common(
         self,
-        inner: Float[Tensor, "pair pair_width"],
-        rank: int,
         neighborhood: Neighborhood,
         cells: Sequence[Float[Tensor, "_ width"]],
         batch: CellBatch,
-    ) -> Float[Tensor, "pair pair_width"]:
-        """With what the common cells of pairs of a rank add."""
-        firsts = (
-            sum(batch.num_cells[other] for other in ranks if other < rank)
-            for ranks in (self.receivers, self.senders)
-        )
-        receiver, sender = firsts
-        if rank < batch.dim:
-            above = common_cofaces(neighborhood, _here(batch, rank + 1), receiver, sender)
-            inner = inner + self._summed("above", rank, cells[rank + 1], above)
-        if rank > 0:
-            number = batch.num_cells[rank - 1]
-            below = common_faces(neighborhood, _here(batch, rank), number, receiver, sender)
-            inner = inner + self._summed("below", rank, cells[rank - 1], below)
-        return inner
+    ) -> tuple[Float[Tensor, "common pair_width"], Int64[Tensor, " common"]]:
+        """What common cells tell, and the pairs that they tell it to."""
+        weight = self.inner.weight
+        told = [weight.new_zeros(0, len(weight))]
+        pairs = [neighborhood.senders[:0]]
 
-    def _summed(
-        self, where: str, rank: int, cells: Float[Tensor, "cell width"], common: CommonCells
-    ) -> Float[Tensor, "pair pair_width"]:
-        told = self.common[f"{where} {rank}"](cells)
-        return segment_sum(gather_rows(told, common.cells), common.offsets)
+        def tell(where: str, rank: int, teller: int, common: CommonCells) -> None:
+            told.append(gather_rows(self.common[f"{where} {rank}"](cells[teller]), common.cells))
+            pairs.append(common.pairs)
+
+        counts = batch.num_cells
+        for rank in self._shared_ranks():
+            if rank > batch.dim:
+                continue
+            firsts = [
+                sum(counts[other] for other in ranks if other < rank)
+                for ranks in (self.receivers, self.senders)
+            ]
+            if rank < batch.dim:
+                above = common_cofaces(neighborhood, _here(batch, rank + 1), *firsts)
+                tell("above", rank, rank + 1, above)
+            if rank > 0:
+                below = common_faces(neighborhood, _here(batch, rank), counts[rank - 1], *firsts)
+                tell("below", rank, rank - 1, below)
+        return torch.cat(told), torch.cat(pairs)
 
 
 def _here(batch: CellBatch, rank: int) -> Faces:

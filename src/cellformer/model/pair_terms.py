@@ -24,18 +24,16 @@ Attended: TypeAlias = Pattern | Paired
 
 
 class PairTerms(nn.Module):
-    """A linear map from a pair's vector to a bias of the score and ``columns`` values per head."""
+    """A linear map from a pair's vector to a bias of the score and ``columns`` values per head.
+
+    It adds no constant: the softmax would not see it.
+    """
 
     def __init__(self, pair_width: int, heads: int, columns: int):
         super().__init__()
-        self.heads = heads
-        self.linear = nn.Linear(pair_width, heads * (1 + columns))
+        self.linear = nn.Linear(pair_width, heads * (1 + columns), bias=False)
 
-    def forward(
-        self, vectors: Float[Tensor, "pair pair_width"]
-    ) -> tuple[Float[Tensor, "pair head"], Float[Tensor, "pair column"] | None]:
-        """The biases, and the values in the order (column, head) if there are any."""
+    def forward(self, vectors: Float[Tensor, "pair pair_width"]) -> Float[Tensor, "pair term"]:
+        """The terms of each pair, as `ArrowAttention` has them."""
         terms: Tensor = self.linear(vectors)
-        if terms.shape[1] == self.heads:
-            return terms, None
-        return terms[:, : self.heads], terms[:, self.heads :]
+        return terms

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Int64
+from jaxtyping import Float16, Float32, Int64
 from torch import Tensor
 
 from cellformer.attention.arrows import Pattern
@@ -64,8 +64,13 @@ def described_patterns(
     ]
     features = pair_features(batch, groups, steps) if groups else ()
     for (key, _), pairs, known in zip(lacking, listed, features, strict=True):
-        batch.keep(key, replace(pairs.neighborhood, features=torch.from_numpy(known)))
+        batch.keep(key, replace(pairs.neighborhood, features=_half(known)))
     return tuple(batch.neighborhoods.get(key) for key in keys)
+
+
+def _half(features: Float32[np.ndarray, "pair feature"]) -> Float16[Tensor, "pair feature"]:
+    """In half precision, as they are kept: a collection has many pairs."""
+    return torch.from_numpy(features).clamp(max=torch.finfo(torch.float16).max).half()
 
 
 class _Complexes(NamedTuple):

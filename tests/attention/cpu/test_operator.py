@@ -211,8 +211,7 @@ def layer(random_neighborhood):
     vertex_to_edge = random_neighborhood(2, 6, 8)
     dense = DenseBlocks.of(vertices, vertices, 2, within)
     theta = torch.tensor([0.7], requires_grad=True)
-    bias = bias_for(vertex_to_edge, 4, torch.float32)
-    own = pair_values_for(vertex_to_edge, 2, 4, torch.float32).flatten(1).detach().requires_grad_()
+    terms = bias_for(vertex_to_edge, 4 + 2 * 4, torch.float32)
     arrows = [
         ArrowAttention(
             ColumnBlock(0, 0),
@@ -245,12 +244,11 @@ def layer(random_neighborhood):
             4,
             vertex_to_edge,
             None,
-            bias,
-            own,
+            terms,
         ),
     ]
     matrices = [torch.randn(8, 44, requires_grad=True), torch.randn(6, 30, requires_grad=True)]
-    return matrices, arrows, [Shape(8, 24), Shape(6, 12)], [theta, bias, own]
+    return matrices, arrows, [Shape(8, 24), Shape(6, 12)], [theta, terms]
 
 
 def test_several_arrows_between_columns_equal_the_reference(layer):

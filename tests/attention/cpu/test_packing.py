@@ -21,15 +21,15 @@ from cellformer.attention.dense.blocks import DenseBlocks
 
 @pytest.fixture
 def arrows(random_neighborhood):
-    """A sparse arrow with all that belongs to pairs, a dense one, and a sparse one without."""
+    """A sparse arrow with terms, a dense one, and a sparse one without."""
     sparse, cells = random_neighborhood(0, 4, 6), torch.zeros(4, dtype=torch.int64)
     dense = DenseBlocks.of(cells, cells, 1, random_neighborhood(1, 4, 4))
     blocks = [ColumnBlock(matrix, 10 * matrix) for matrix in range(4)]
     sizes = {"head_width": 5, "value_width": 7, "heads": 2}
     pairs = len(sparse.senders)
-    more = {"bias": torch.zeros(pairs, 2), "pair_values": torch.zeros(pairs, 6)}
+    terms = torch.zeros(pairs, 2 + 6)
     return [
-        ArrowAttention(*blocks, pattern=sparse, **more, **sizes),
+        ArrowAttention(*blocks, pattern=sparse, terms=terms, **sizes),
         ArrowAttention(*blocks, pattern=dense, theta=torch.ones(1), **sizes),
         ArrowAttention(*blocks, pattern=sparse, **sizes),
     ]
@@ -61,12 +61,11 @@ def test_a_plan_says_where_an_arrow_reads_and_writes_and_numbers_what_it_adds(ar
         pair_width=3,
         heads=2,
         theta=-1,
-        bias=0,
-        pairs=0,
+        terms=0,
     )
     assert [step.received_width for step in (first, second)] == [10, 7]
-    assert (second.dense, second.theta, second.bias) == (1, 0, -1)
-    assert (third.dense, third.theta, third.bias) == (0, -1, -1)
+    assert (second.dense, second.theta, second.terms) == (1, 0, -1)
+    assert (third.dense, third.theta, third.terms) == (0, -1, -1)
 
 
 @pytest.mark.parametrize("backward", [False, True])
@@ -90,7 +89,7 @@ def test_a_neighborhood_is_transposed_for_a_backward_only(arrows):
 
 def test_groups_of_tensors_survive_as_one_list():
     one, two, three = torch.zeros(1), torch.zeros(2), torch.zeros(3)
-    learned = Learned(matrices=[one, two], thetas=[], biases=[], pair_values=[three])
+    learned = Learned(matrices=[one, two], thetas=[], terms=[three])
     together = joined(learned)
     assert [len(tensor) for tensor in together] == [1, 2, 3]
     again = grouped(Learned, together, lengths_of(learned))
@@ -103,4 +102,4 @@ def test_what_is_saved_keeps_what_was_computed_apart_from_what_is_learned():
     again = Saved.of(saved.computed, saved.learned, saved.indices, saved.seeds)
     assert again == saved
     assert saved.computed.log_sum_exps is saved.log_sum_exps
-    assert saved.learned.biases is saved.biases
+    assert saved.learned.terms is saved.terms

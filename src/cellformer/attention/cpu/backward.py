@@ -29,9 +29,9 @@ from cellformer.attention.cpu.rows import (
     fetch_share,
     in_lanes,
     row_at,
-    rows_from,
     run_of_rows,
     scores,
+    values_from,
 )
 from cellformer.attention.cpu.sums import dot, products, weighted_sum
 from cellformer.attention.cpu.tiles import most_between, most_pairs
@@ -119,7 +119,8 @@ def _receiver(receiver, before, inputs, pairs, settings, results, gradients, pas
     scores(receiver, inputs, pairs, settings, slopes)
     output, grad = row_at(results.output, receiver), row_at(gradients.output, receiver)
     products(grad, inputs.value, cells, splat(1.0, zero), changes, sizes.value_width, heads, zero)
-    own, grad_own = rows_from(inputs.pair_value, first), rows_from(gradients.pair_value, first)
+    own = values_from(inputs.terms, first, heads)
+    grad_own = values_from(gradients.terms, first, heads)
     from_pairs = beyond(grad, sizes.value_width * heads)
     received_width = sizes.value_width + sizes.pair_width
     for head in range(0, heads, count(zero)):
@@ -146,7 +147,7 @@ def _receiver(receiver, before, inputs, pairs, settings, results, gradients, pas
                 store(grad_own.data, at + column, grown)
             slope = multiply(weight, subtract(change, mean))
             if inputs.biased:
-                store(gradients.bias, pair * heads + head, slope)
+                store(row_at(gradients.terms, pair), head, slope)
             slope = multiply(splat(settings.scale * pairs.weights[pair], zero), slope)
             store(passed.by_pair, side, slope)
             store(slopes, near, slope)

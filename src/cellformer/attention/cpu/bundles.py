@@ -27,9 +27,9 @@ class Inputs(NamedTuple):
     query: Rows
     key: Rows
     value: Rows
-    pair_value: Rows  # a row per pair; without columns for none
-    bias: NDArray[Any]  # of the scores, (pair, head), empty for none; if dense theta, (head,)
-    biased: bool  # whether there is a bias of pairs
+    terms: Rows  # a row per pair: the bias of the scores, then values; empty for none
+    theta: NDArray[Any]  # of dense attention, (head,)
+    biased: bool  # whether there are terms
 
 
 class Results(NamedTuple):
@@ -46,8 +46,8 @@ class Gradients(NamedTuple):
     query: Rows
     key: Rows
     value: Rows
-    pair_value: Rows
-    bias: NDArray[Any]  # as that of the inputs; if dense, theta's by (complex, head)
+    terms: Rows
+    theta: NDArray[Any]  # by (complex, head)
     by_pair: NDArray[Any]  # room between the turns of receivers and senders; else empty
 
 

@@ -32,24 +32,19 @@ class Call:
         self.steps, self.patterns = fixed.steps, fixed.patterns
         self.matrices = [rows_of(with_adjacent_columns(matrix)) for matrix in learned.matrices]
         self.thetas = [flat(theta) for theta in learned.thetas]
-        self.biases = [flat(bias) for bias in learned.biases]
-        self.pair_values = [rows_of(values.contiguous()) for values in learned.pair_values]
+        self.terms = [rows_of(with_adjacent_columns(terms)) for terms in learned.terms]
         self.seed = None if fixed.seed is None else int(fixed.seed)
 
     def inputs(self, step: Step) -> Inputs:
         """What an arrow reads."""
-        bias = self.matrices[0].data[:0]
-        if step.dense:
-            bias = self.thetas[step.theta]
-        elif step.bias >= 0:
-            bias = self.biases[step.bias]
+        nothing = self.matrices[0].data[:0]
         return Inputs(
             query=columns_of(self.matrices[step.query], step.query_start),
             key=columns_of(self.matrices[step.key], step.key_start),
             value=columns_of(self.matrices[step.value], step.value_start),
-            pair_value=pair_rows(self.pair_values, step, self.matrices[0]),
-            bias=bias,
-            biased=step.bias >= 0,
+            terms=self.terms[step.terms] if step.terms >= 0 else Rows(nothing, 0),
+            theta=self.thetas[step.theta] if step.dense else nothing,
+            biased=step.terms >= 0,
         )
 
     def settings(self, number: int) -> Settings:
@@ -115,11 +110,6 @@ def rows_of(matrix: Tensor) -> Rows:
 def columns_of(rows: Rows, start: int) -> Rows:
     """The columns from ``start`` on, without a copy."""
     return Rows(rows.data[start:], rows.stride)
-
-
-def pair_rows(pair_values: Sequence[Rows], step: Step, like: Rows) -> Rows:
-    """Those of a step, or of its gradients; where it has none, rows without columns."""
-    return pair_values[step.pairs] if step.pair_width else Rows(like.data[:0], 0)
 
 
 def _lanes(heads: int) -> int:

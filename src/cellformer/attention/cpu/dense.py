@@ -64,7 +64,7 @@ def _scores(receiver, senders, inputs, squares, settings, target):
         first = squares.places[squares.pair_senders[pair]] * heads
         weight = splat(squares.pair_weights[pair], zero)
         for head in range(0, heads, count(zero)):
-            score, theta = load(target, first + head, zero), load(inputs.bias, head, zero)
+            score, theta = load(target, first + head, zero), load(inputs.theta, head, zero)
             store(target, first + head, multiply_add(theta, weight, score))
 
 
@@ -124,7 +124,7 @@ def dense_backward(part, parts, inputs, squares, settings, results, gradients):
     room = max(most_between(squares.sender_offsets, begin, end) * heads, CACHED)
     slopes = np.empty(room, inputs.query.data.dtype)
     shares = np.empty(room, inputs.query.data.dtype)
-    gradients.bias[begin * heads : end * heads] = 0
+    gradients.theta[begin * heads : end * heads] = 0
     settings = in_lanes(settings, inputs.query.data)
     inputs, squares, results = by_address(inputs), by_address(squares), by_address(results)
     gradients = by_address(gradients)
@@ -200,7 +200,7 @@ def _slopes(receiver, number, inputs, squares, settings, results, gradients, wei
             else:
                 store(shares, at, weight)
             store(slopes, at, multiply(weight, subtract(change, mean)))
-    theta = beyond(gradients.bias, number * heads)
+    theta = beyond(gradients.theta, number * heads)
     for pair in range(squares.pair_offsets[receiver], squares.pair_offsets[receiver + 1]):
         first = squares.places[squares.pair_senders[pair]] * heads
         weight = splat(squares.pair_weights[pair], zero)

@@ -15,9 +15,9 @@ from cellformer.attention.cpu.rows import (
     fetch_share,
     in_lanes,
     row_at,
-    rows_from,
     run_of_rows,
     scores,
+    values_from,
 )
 from cellformer.attention.cpu.softmax import soften
 from cellformer.attention.cpu.sums import own_sum, weighted_sum
@@ -66,5 +66,5 @@ def _attend(receiver, inputs, pairs, settings, results, weights):
     weighted_sum(output, inputs.value, cells, weights, sizes.value_width, heads, zero)
     if sizes.pair_width:
         output = beyond(output, sizes.value_width * heads)
-        own = rows_from(inputs.pair_value, pairs.offsets[receiver])
+        own = values_from(inputs.terms, pairs.offsets[receiver], heads)
         own_sum(output, own, cells.length, weights, sizes.pair_width, heads, zero)

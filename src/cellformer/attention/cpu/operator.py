@@ -82,8 +82,7 @@ def operands(
     return Operands(
         matrices=learned.matrices,
         thetas=learned.thetas,
-        biases=learned.biases,
-        pair_values=learned.pair_values,
+        terms=learned.terms,
         indices=packed_patterns([arrow.pattern for arrow in arrows], _has_backward(learned)),
         seed=seed,
         plan=joined(plan_of(arrows)),
@@ -94,13 +93,12 @@ def operands(
 
 
 def _learned(matrices: Sequence[Tensor], arrows: Sequence[ArrowAttention]) -> Learned:
-    """In the precision of the softmax, thetas and biases for each head."""
+    """In the precision of the softmax, thetas for each head."""
     precise = torch.promote_types(matrices[0].dtype, torch.float32)
     return Learned(
         matrices=[matrix.to(precise) for matrix in matrices],
         thetas=[a.theta.to(precise).expand(a.heads) for a in arrows if a.theta is not None],
-        biases=[a.bias.to(precise).expand(-1, a.heads) for a in arrows if a.bias is not None],
-        pair_values=[a.pair_values.to(precise) for a in arrows if a.pair_values is not None],
+        terms=[a.terms.to(precise) for a in arrows if a.terms is not None],
     )
 
 
@@ -127,8 +125,7 @@ def _call(
 def _attention(
     matrices: list[Tensor],
     thetas: list[Tensor],
-    biases: list[Tensor],
-    pair_values: list[Tensor],
+    terms: list[Tensor],
     indices: list[Tensor],
     seed: Tensor | None,
     plan: list[int],
@@ -136,9 +133,7 @@ def _attention(
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    call = _call(
-        Learned(matrices, thetas, biases, pair_values), indices, seed, plan, scale, dropout
-    )
+    call = _call(Learned(matrices, thetas, terms), indices, seed, plan, scale, dropout)
     return joined(forward_pass(call, tuples_of(Shape, shapes)))
 
 
@@ -160,17 +155,14 @@ def _attention_gradients(
     log_sum_exps: list[Tensor],
     matrices: list[Tensor],
     thetas: list[Tensor],
-    biases: list[Tensor],
-    pair_values: list[Tensor],
+    terms: list[Tensor],
     indices: list[Tensor],
     seed: Tensor | None,
     plan: list[int],
     scale: float,
     dropout: float,
 ) -> list[Tensor]:
-    call = _call(
-        Learned(matrices, thetas, biases, pair_values), indices, seed, plan, scale, dropout
-    )
+    call = _call(Learned(matrices, thetas, terms), indices, seed, plan, scale, dropout)
     return joined(backward_pass(call, grad_outputs, Computed(outputs, log_sum_exps)))
 
 
@@ -186,21 +178,18 @@ def _(
     log_sum_exps: list[Tensor],
     matrices: list[Tensor],
     thetas: list[Tensor],
-    biases: list[Tensor],
-    pair_values: list[Tensor],
+    terms: list[Tensor],
     indices: list[Tensor],
     seed: Tensor | None,
     plan: list[int],
     *others: Any,
 ) -> list[Tensor]:
-    return joined(
-        empty_gradients(Learned(matrices, thetas, biases, pair_values), tuples_of(Step, plan))
-    )
+    return joined(empty_gradients(Learned(matrices, thetas, terms), tuples_of(Step, plan)))
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
     given = Operands(*inputs)
-    learned = Learned(given.matrices, given.thetas, given.biases, given.pair_values)
+    learned = Learned(given.matrices, given.thetas, given.terms)
     outputs = len(tuples_of(Shape, given.shapes))
     computed = grouped(Computed, output, (outputs, len(output) - outputs))
     _remember(ctx, Saved.of(computed, learned, given.indices, [given.seed]))

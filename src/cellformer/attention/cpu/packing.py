@@ -22,8 +22,7 @@ class Operands(NamedTuple):
 
     matrices: list[Tensor]
     thetas: list[Tensor]
-    biases: list[Tensor]
-    pair_values: list[Tensor]
+    terms: list[Tensor]
     indices: list[Tensor]  # see `packed_patterns`
     seed: Tensor | None
     plan: list[int]  # the numbers of a `Step` per arrow
@@ -37,8 +36,7 @@ class Learned(NamedTuple):
 
     matrices: list[Tensor]
     thetas: list[Tensor]  # of the dense arrows, (head,)
-    biases: list[Tensor]  # of the arrows that have one, (pair, head)
-    pair_values: list[Tensor]  # of the arrows that have any, (pair, column and head)
+    terms: list[Tensor]  # of the arrows that have any, (pair, bias and columns)
 
 
 class Computed(NamedTuple):
@@ -55,8 +53,7 @@ class Saved(NamedTuple):
     log_sum_exps: list[Tensor]
     matrices: list[Tensor]
     thetas: list[Tensor]
-    biases: list[Tensor]
-    pair_values: list[Tensor]
+    terms: list[Tensor]
     indices: list[Tensor]
     seeds: list[Tensor | None]  # one or none
 
@@ -79,11 +76,11 @@ class Saved(NamedTuple):
     @property
     def learned(self) -> Learned:
         """What gradients are for."""
-        return Learned(self.matrices, self.thetas, self.biases, self.pair_values)
+        return Learned(self.matrices, self.thetas, self.terms)
 
 
 class Step(NamedTuple):
-    """An arrow in numbers; the last three are numbers of tensors, -1 for none."""
+    """An arrow in numbers; ``theta`` and ``terms`` number the tensors, -1 for none."""
 
     dense: int
     query: int
@@ -99,8 +96,7 @@ class Step(NamedTuple):
     pair_width: int
     heads: int
     theta: int
-    bias: int
-    pairs: int  # the pair values
+    terms: int
 
     @property
     def received_width(self) -> int:
@@ -166,7 +162,7 @@ def tuples_of(kind: type[Numbers], numbers: Sequence[int]) -> list[Numbers]:
 
 def plan_of(arrows: Sequence[ArrowAttention]) -> list[Step]:
     """The arrows in numbers."""
-    thetas, biases, pairs = itertools.count(), itertools.count(), itertools.count()
+    thetas, terms = itertools.count(), itertools.count()
     return [
         Step(
             dense=int(isinstance(arrow.pattern, DenseBlocks)),
@@ -183,8 +179,7 @@ def plan_of(arrows: Sequence[ArrowAttention]) -> list[Step]:
             pair_width=arrow.pair_width,
             heads=arrow.heads,
             theta=-1 if arrow.theta is None else next(thetas),
-            bias=-1 if arrow.bias is None else next(biases),
-            pairs=-1 if arrow.pair_values is None else next(pairs),
+            terms=-1 if arrow.terms is None else next(terms),
         )
         for arrow in arrows
     ]

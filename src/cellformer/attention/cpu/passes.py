@@ -8,12 +8,10 @@ from torch import Tensor
 
 from cellformer.attention.arrows import Shape
 from cellformer.attention.cpu.backward import attention_backward
-from cellformer.attention.cpu.bundles import Gradients
+from cellformer.attention.cpu.bundles import Gradients, Rows
 from cellformer.attention.cpu.call import (
     Call,
     columns_of,
-    flat,
-    pair_rows,
     rows_of,
     with_adjacent_columns,
 )
@@ -62,7 +60,7 @@ def backward_pass(call: Call, grad_outputs: Sequence[Tensor], computed: Computed
     """The gradients, given what the forward made."""
     grads = empty_gradients(call.learned, call.steps)
     matrices = [rows_of(grad) for grad in grads.matrices]
-    pair_values = [rows_of(grad) for grad in grads.pair_values]
+    terms = [rows_of(grad) for grad in grads.terms]
     received = [rows_of(with_adjacent_columns(grad)) for grad in grad_outputs]
     works, afterwards, by_complex, made = [], [], {}, call.results(computed)
     for number, (step, pattern) in enumerate(zip(call.steps, call.patterns, strict=True)):
@@ -76,14 +74,14 @@ def backward_pass(call: Call, grad_outputs: Sequence[Tensor], computed: Computed
             query=columns_of(matrices[step.query], step.query_start),
             key=columns_of(matrices[step.key], step.key_start),
             value=columns_of(matrices[step.value], step.value_start),
-            pair_value=pair_rows(pair_values, step, matrices[0]),
-            bias=nothing if step.bias < 0 else flat(grads.biases[step.bias]),
+            terms=terms[step.terms] if step.terms >= 0 else Rows(nothing, 0),
+            theta=nothing,
             by_pair=nothing,
         )
         if isinstance(pattern, DenseArrays):
             complexes = len(pattern.squares.work) - 1
             theta = by_complex[step.theta] = np.empty((complexes, step.heads), nothing.dtype)
-            gradients = gradients._replace(bias=theta.reshape(-1))
+            gradients = gradients._replace(theta=theta.reshape(-1))
             dense = (inputs, pattern.squares, settings, results, gradients)
             works.append(Work(dense_backward, size, dense))
             continue
@@ -115,8 +113,8 @@ def empty_gradients(learned: Learned, steps: Sequence[Step]) -> Learned:
         (matrix.new_empty if columns == matrix.shape[1] else matrix.new_zeros)(matrix.shape)
         for matrix, columns in zip(learned.matrices, read, strict=True)
     ]
-    others = (
+    thetas, terms = (
         [tensor.new_empty(tensor.shape) for tensor in group]
-        for group in (learned.thetas, learned.biases, learned.pair_values)
+        for group in (learned.thetas, learned.terms)
     )
-    return Learned(matrices, *others)
+    return Learned(matrices, thetas, terms)

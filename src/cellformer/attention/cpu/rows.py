@@ -59,9 +59,9 @@ def row_at(rows, number):
 
 @part_of_kernel
 @no_type_check
-def rows_from(rows, number):
-    """The rows from one on."""
-    return Rows(row_at(rows, number), rows.stride)
+def values_from(terms, pair, heads):
+    """The values of the pairs from one on, which stand beside the biases."""
+    return Rows(beyond(row_at(terms, pair), heads), terms.stride)
 
 
 @part_of_kernel
@@ -143,7 +143,7 @@ def scores(receiver, inputs, pairs, settings, target):
             at = n * heads + head
             product = load(target, at, zero)
             if inputs.biased:
-                bias = load(inputs.bias, (first + n) * heads + head, zero)
+                bias = load(inputs.terms.data, (first + n) * inputs.terms.stride + head, zero)
                 store(target, at, multiply_add(factor, product, bias))
             else:
                 store(target, at, multiply(factor, product))

@@ -3,7 +3,7 @@
 from typing import no_type_check
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int64
+from jaxtyping import Float64, Int64
 from numba import njit
 from numpy.typing import NDArray
 
@@ -72,10 +72,10 @@ def _diagonals(starts, columns, entries, back_starts, back_columns, back_entries
             counts[side] = 1
         for step in range(steps):
             if step % 2 == 0:
-                _advance(back_starts, back_columns, back_entries, rows, cells, counts, home, spare)
+                advance(back_starts, back_columns, back_entries, rows, cells, counts, home, spare)
                 home, spare = spare, home
             else:
-                _advance(starts, columns, entries, rows, cells, counts, away, spare)
+                advance(starts, columns, entries, rows, cells, counts, away, spare)
                 away, spare = spare, away
             total = 0.0
             for other in cells[away, : counts[away]]:  # at most a step behind the other list
@@ -89,7 +89,7 @@ def _diagonals(starts, columns, entries, back_starts, back_columns, back_entries
 
 @njit(cache=True)
 @no_type_check
-def _advance(starts, columns, entries, rows, cells, counts, now, following):
+def advance(starts, columns, entries, rows, cells, counts, now, following):
     """Sets the row ``following``, zeros before, to the row ``now`` times the matrix, and that to
     zero."""
     count = 0
@@ -106,47 +106,3 @@ def _advance(starts, columns, entries, rows, cells, counts, now, following):
                 count += 1
             rows[following, column] += step
     counts[following] = count
-
-
-def transition_probabilities(
-    walk: Matrix, steps: int, rows: Int64[np.ndarray, " pair"], columns: Int64[np.ndarray, " pair"]
-) -> Float32[np.ndarray, "pair step"]:
-    """The entries ``(row, column)`` of the powers 1 ... steps of a walk's matrix.
-
-    Each row that is asked for is followed once, as far as the steps reach; memory is linear in the
-    cells and pairs.
-    """
-    order = np.argsort(rows, kind="stable")
-    found: NDArray[np.float32] = _transitions(
-        walk.indptr, walk.indices, walk.data, steps, rows, columns, order
-    )
-    return found
-
-
-@njit(cache=True)
-@no_type_check
-def _transitions(starts, columns, entries, steps, of_rows, of_columns, order):
-    n = len(starts) - 1
-    found = np.zeros((len(of_rows), steps), np.float32)
-    rows = np.zeros((2, n))  # a row of a power, and room for the next
-    cells = np.empty((2, n), np.int32)  # where they are not zero
-    counts = np.zeros(2, np.int64)
-    first = 0
-    while first < len(order):
-        row = of_rows[order[first]]
-        last = first
-        while last < len(order) and of_rows[order[last]] == row:
-            last += 1
-        now, spare = 0, 1
-        rows[now, row] = 1.0
-        cells[now, 0] = row
-        counts[now] = 1
-        for step in range(steps):
-            _advance(starts, columns, entries, rows, cells, counts, now, spare)
-            now, spare = spare, now
-            for pair in order[first:last]:
-                found[pair, step] = rows[now, of_columns[pair]]
-        for cell in cells[now, : counts[now]]:
-            rows[now, cell] = 0.0
-        first = last
-    return found
