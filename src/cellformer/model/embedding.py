@@ -17,7 +17,8 @@ from cellformer.model.signs import with_random_signs
 class FeatureEmbedding(nn.Module):
     """The sum of a learned vector per category and a linear map of the continuous columns.
 
-    A category past a column's known ones counts as unknown and adds nothing. Continuous columns
+    A category past a column's known ones counts as unknown and adds nothing; so does any other that
+    no training cell has, once `silence_unseen` was told which they have. Continuous columns
     are taken as they are until `standardize_features` sets their mean and deviation.
     """
 
@@ -49,13 +50,17 @@ class FeatureEmbedding(nn.Module):
         """One vector per cell."""
         parts = []
         if self.table is not None:
-            rows = discrete + self.first_row
-            known = (discrete >= 0) & (rows <= self.last_row)
-            parts.append(self.table(rows.where(known, 0)))
+            parts.append(self.table(self.rows_of(discrete)))
         if self.linear is not None:
             scaled = (continuous - self.mean) / self.deviation
             parts.append(self.linear(scaled.to(self.linear.weight.dtype)))
         return torch.stack(parts).sum(0)
+
+    def rows_of(self, discrete: Int64[Tensor, "cell discrete"]) -> Int64[Tensor, "cell discrete"]:
+        """The rows of the table, 0 for an unknown category."""
+        rows = discrete + self.first_row
+        known = (discrete >= 0) & (rows <= self.last_row)
+        return rows.where(known, 0)
 
 
 def _as_they_are(module: nn.Module, state: dict[str, Any], prefix: str, *_: object) -> None:

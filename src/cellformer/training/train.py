@@ -15,6 +15,7 @@ from cellformer.model.catalogs import READOUTS
 from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_to_dict
+from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.counts_share import balance_weights
 from cellformer.training.answers.summary import write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
@@ -154,6 +155,7 @@ def _run(
     torch.manual_seed(chosen.seed)
     model = recipe.build()
     standardize_features(model, materials.complexes, materials.split["train"])
+    silence_unseen(model, materials.complexes, materials.split["train"])
     complexes = placed(materials.complexes, model, chosen)
     if chosen.compile:
         compile_layers(model, device_of(chosen))

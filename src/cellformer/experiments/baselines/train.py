@@ -15,6 +15,7 @@ from cellformer.experiments.baselines.module import BaselineModule
 from cellformer.experiments.baselines.networks import network_of
 from cellformer.model.config import DataShape
 from cellformer.model.feature_scaling import standardize_features
+from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
 from cellformer.training.answers.trained_run import outputs_of
 from cellformer.training.loop.fit import fit, training_weights
@@ -54,6 +55,7 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> S
     torch.manual_seed(config.training.seed)
     model = network_of(config.model, _describe(materials))
     standardize_features(model, materials.complexes, materials.split["train"])
+    silence_unseen(model, materials.complexes, materials.split["train"])
     module = BaselineModule(
         model,
         materials.task,
