@@ -1,6 +1,7 @@
 """Shapes written in signatures are checked while tests run; no test sees the user's cache."""
 
 import os
+import sys
 from pathlib import Path
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # read when Triton is imported, by torch.compile too
@@ -12,9 +13,11 @@ from jaxtyping import install_import_hook
 
 install_import_hook("cellformer", "beartype.beartype")
 
+from cellformer.basics.parts import trust
 from cellformer.complexes.graph import Graph
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+from own_parts import INSTALLED, install
 from tiny import SMILES, write_molecules
 
 torch.set_num_threads(1)  # the tensors of tests are too small to be worth more
@@ -52,3 +55,20 @@ def tiny(molecules_npz):
         optimizer=OptimizerConfig(peak_rate=1e-2),
         training=TrainingConfig(epochs=4, batch_size=5, device="cpu"),
     )
+
+
+@pytest.fixture(scope="session")
+def parts_folder(tmp_path_factory):
+    """Where a distribution with a part of every kind is installed."""
+    return install(tmp_path_factory.mktemp("others"))
+
+
+@pytest.fixture
+def installed_parts(parts_folder, monkeypatch):
+    """As in an environment that the distribution is installed into, also for other processes."""
+    paths = [str(parts_folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(parts_folder)])
+    monkeypatch.setattr(trust, "_allowed", {})
+    yield INSTALLED
+    sys.modules.pop(INSTALLED, None)

@@ -1,5 +1,78 @@
 """A module with one part of a user's own of every kind, as a text to be written somewhere."""
 
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+from cellformer.complexes.graph import Graph
+from tiny import SMILES
+
+PROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "parts-of-others"
+version = "1.2"
+
+[tool.setuptools]
+py-modules = ["parts_of_others"]
+"""
+INSTALLED = "parts_of_others"
+
+
+def install(folder):
+    """Installs a distribution that holds the parts; returns where, for the path of a process."""
+    project, place = folder / "project", folder / "installed"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(PROJECT)
+    (project / f"{INSTALLED}.py").write_text(TEXT)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
+               "--no-build-isolation", "--disable-pip-version-check", "--target", str(place),
+               str(project)]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    return place
+
+
+def with_installed(config, source):
+    """The configuration with all parts of the distribution, for a source of `write_atoms`."""
+    data = replace(
+        config.data,
+        source=str(source),
+        reader=f"{INSTALLED}:read(scale=2.0)",
+        lifting=f"{INSTALLED}:SmallRings(longest=6)",
+        encodings=f"{INSTALLED}:Degrees(size=2)",
+    )
+    model = replace(config.model, readout=f"{INSTALLED}:Largest(scale=2.0)")
+    return replace(config, data=data, attention=f"{INSTALLED}:Twice(max_rank=2)", model=model)
+
+
+def check_kept(run):
+    """A run folder says where every part is found again, with its arguments, in which version."""
+    made = json.loads((run / "preparation.json").read_text())
+    model = json.loads((run / "model.json").read_text())
+    for part, name, arguments in (
+        (made["lifting"], "SmallRings", {"longest": 6}),
+        (made["encodings"][0], "Degrees", {"size": 2}),
+        (made["reader"], "read", {"scale": 2.0}),
+        (model["attention"], "Twice", {"max_rank": 2}),
+    ):
+        assert part == {"part": f"{INSTALLED}:{name}", "arguments": arguments}
+    assert model["model"]["architecture"]["readout"] == f"{INSTALLED}:Largest(scale=2.0)"
+    for kept in (made, model):
+        assert kept["versions"][INSTALLED]["version"] == "parts-of-others 1.2"
+        assert len(kept["versions"][INSTALLED]["sha256"]) == 64
+
+
+def write_atoms(file):
+    """A source that the reader alone reads."""
+    lines = [f"{text} {Graph.from_smiles(text).num_vertices}" for text in SMILES]
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
 TEXT = '''
 from dataclasses import dataclass
 from pathlib import Path

@@ -20,9 +20,9 @@ def fields(part: str) -> str:
         if dataclasses.is_dataclass(hints[field.name]):
             continue
         name = f"{part}.{field.name}" if part else field.name
-        values = _cell(_values(hints[field.name]))
+        values = cell(_values(hints[field.name]))
         default = _default(field.default)
-        rows.append(f"| `{name}` | {values} | {default} | {_cell(words[name])} |")
+        rows.append(f"| `{name}` | {values} | {default} | {cell(words[name])} |")
     return "\n".join(rows)
 
 
@@ -74,5 +74,6 @@ def _default(value: object) -> str:
     return f"`{value}`"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """A text as it stands in a table."""
     return text.replace("|", "\\|").replace("\n", " ")

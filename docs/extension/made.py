@@ -13,6 +13,7 @@ import commands
 import configuration
 import floors
 import measurements
+import parts
 import reference
 import runs
 from sphinx.application import Sphinx
@@ -30,6 +31,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "fields": configuration.fields,
     "presets": configuration.presets,
     "package": reference.package,
+    "parts": parts.parts,
     "timings": measurements.timings,
     "memory": measurements.memory,
     "machine": measurements.machine,

@@ -5,6 +5,7 @@ import pytest
 from cellformer.basics.parts.catalog import Listed
 from cellformer.cli.main import main
 from cellformer.model.catalogs import ATTENTIONS, READOUTS
+from own_parts import TEXT
 
 
 def told(capsys, *words):
@@ -59,3 +60,44 @@ def test_the_diagram_of_an_attention_of_one_s_own_is_drawn(tmp_path, monkeypatch
     assert main(["draw", "-o", str(picture), *words]) == 0
     assert picture.exists()
     sys.modules.pop(file.stem)
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.setattr("cellformer.basics.parts.trust._allowed", {})
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    written = tmp_path / f"listed_{tmp_path.name}.py"
+    written.write_text(TEXT)
+    yield written
+    sys.modules.pop(written.stem, None)
+
+
+def test_help_lists_the_parts_of_a_module_that_is_named_beside_each_option(file, capsys):
+    for words in (
+        ("--import", str(file)),
+        (f"--import={file}",),
+        ("--data.reader", f"{file}:read"),
+    ):
+        text = told(capsys, "train", *words, "--help")
+        for beginning in (
+            "cliques,{}:SmallRings,package", "slepians,{}:Degrees,package",
+            "general-dense,{0}:near,{0}:Twice,package", "Choices:network,{}:Largest,package",
+            "cross_entropy,{0}:cubed,{0}:worst,package", "Choices:{}:read,package",
+            "average_precision,{0}:cubed,{0}:worst,package",
+        ):  # fmt: skip
+            assert beginning.format(file.stem) in text
+
+
+def test_help_imports_nothing_that_is_not_named(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    assert file.stem not in told(capsys, "train", "--help")
+    config = tmp_path / "theirs.yaml"
+    config.write_text(f"data: {{lifting: '{file.stem}:SmallRings'}}\n")
+    assert file.stem not in told(capsys, "train", "--config", str(config), "--help")
+    assert file.stem not in sys.modules
+
+
+def test_a_module_that_does_not_exist_is_told_instead_of_help(capsys, monkeypatch):
+    monkeypatch.setattr("cellformer.basics.parts.trust._allowed", {})
+    assert main(["train", "--import", "nowhere.parts", "--help"]) == 1
+    assert "there is no module 'nowhere.parts'" in capsys.readouterr().err

@@ -67,3 +67,45 @@ def test_a_damaged_file_is_named(text, tmp_path, preparation):
     (tmp_path / "preparation.json").write_text(json.dumps(values))
     with pytest.raises(ValueError, match=r"preparation\.json: "):
         Preparation.read(tmp_path / "preparation.json")
+
+
+ODD = (None, True, 3, "words", [], [3], ["a"], {}, {"part": "os:system"}, {"a": {}})
+
+
+@pytest.mark.parametrize("field", [*Preparation.__dataclass_fields__, "versions"])
+def test_a_value_of_another_type_is_told_with_file_and_field(field, tmp_path, preparation):
+    file = tmp_path / "preparation.json"
+    good = preparation.to_dict()
+    refused = 0
+    for odd in ODD:
+        file.write_text(json.dumps(good | {field: odd}))
+        try:
+            assert Preparation.read(file).to_dict()[field] in (odd, good[field])
+        except ValueError as error:
+            refused += 1
+            told = str(error)
+            assert told.startswith(f"{file}: {field}"), told
+            assert "\n" not in told
+            assert "object" not in told
+    assert refused >= 6
+
+
+@pytest.mark.parametrize(
+    ("field", "odd", "message"),
+    [
+        ("encodings", None, "encodings must be a list, each a part, got None"),
+        ("columns", "solubility", "columns must be a list, each a text, got 'solubility'"),
+        ("separator", [","], r"separator must be a text or null, got \(',',\)"),
+        ("features", "ogbb", "features must be one of standard, ogb, zinc, got 'ogbb'"),
+        ("ring_features", "yes", "ring_features must be true or false, got 'yes'"),
+        ("lifting", 3, "lifting must be a part, got 3"),
+        ("reader", "parts:read", "reader must be a part or null, got 'parts:read'"),
+        ("lifting", {"part": 3, "arguments": []}, "lifting: .* describes no part"),
+        ("versions", [3], r"versions must be a mapping by module, got \[3\]"),
+    ],
+)
+def test_what_a_field_needs_is_told(field, odd, message, tmp_path, preparation):
+    file = tmp_path / "preparation.json"
+    file.write_text(json.dumps(preparation.to_dict() | {field: odd}))
+    with pytest.raises(ValueError, match=rf"preparation\.json: {message}"):
+        Preparation.read(file)

@@ -17,12 +17,18 @@ def test_names_and_paths_open_what_they_say(tmp_path):
     assert both.targets.tolist() == [[2.5, 1.5]]
 
 
-@pytest.mark.parametrize("name", ["zink", "gcb-hrd", "nothing like it", "data.xlsx"])
-def test_an_unknown_name_lists_the_known_ones(name):
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("zink", "zinc"), ("gcb-hrd", "gcb-hard"), ("nothing like it", None), ("data.xlsx", None)],
+)
+def test_an_unknown_name_gets_the_nearest_one_and_the_command_that_lists_all(name, near):
     with pytest.raises(ValueError, match="there is no data source") as error:
         open_source(name)
-    assert all(known in str(error.value) for known in source_names())
-    assert "did you mean 'zinc'" in str(error.value) or name != "zink"
+    told = str(error.value)
+    assert near is None or f"did you mean '{near}'?" in told
+    assert "cellformer fetch lists" in told
+    assert len(told) < 240
+    assert sum(known in told for known in source_names()) < 6
 
 
 def test_options_that_a_source_has_no_use_for_are_refused(tmp_path):

@@ -1,13 +1,14 @@
 """All tests that start Ray: a cluster of two machines that are processes of this one."""
 
 import csv
+import json
 import logging
 import os
 import signal
 import sys
 import threading
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 from cellformer.basics.parts import trust
 from cellformer.basics.parts.trust import allow_parts
+from cellformer.cli.main import main
 from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import Task
 from cellformer.data.flat import in_memory
@@ -27,11 +29,11 @@ from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.runner import Sequential
 from cellformer.experiments.search.folder import SearchFolder, Trial
 from cellformer.experiments.search.space import SearchSpace
-from cellformer.experiments.search.tune import Tuner
+from cellformer.experiments.search.tune import Found, Tuner
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.summary import Summary
-from own_parts import TEXT
+from own_parts import TEXT, with_installed, write_atoms
 from tiny import with_training
 
 # Ray itself leaves the files of its logs, and pipes of processes that it ends, to the collector.
@@ -136,8 +138,12 @@ def test_jobs_end_as_in_one_process_though_a_worker_is_killed(
     assert not list(tmp_path.glob("ray/.ray-*"))
 
 
-def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
-    base = with_training(tiny, epochs=3)
+def test_a_search_with_parts_of_others_goes_on_where_it_was_left(
+    cluster, tiny, tmp_path, installed_parts
+):
+    source = write_atoms(tmp_path / "atoms.list")
+    base = with_installed(with_training(tiny, epochs=3), source)
+    allow_parts(installed_parts)
     given = {
         "optimizer.peak_rate": {"log_uniform": ["1e-4", 0.1]},
         "data.encodings": {"choice": ["rwpe:2", "zeros", "nowhere.parts:X"]},
@@ -153,8 +159,14 @@ def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
     folder.write(Trial(2, {"optimizer.peak_rate": 0.02, "data.encodings": "nowhere.parts:X"}))
     before = (folder.run(0) / "summary.json").stat().st_mtime_ns
 
-    found = Tuner(trials=4, address=cluster.address, grace=3)(base, space, folder.path)
+    (tmp_path / "base.json").write_text(json.dumps(asdict(base)))
+    (tmp_path / "space.yaml").write_text(json.dumps(given))
+    command = ["tune", str(source), "--config", str(tmp_path / "base.json"), "--space",
+               str(tmp_path / "space.yaml"), "-o", str(folder.path), "--trials", "4", "--grace",
+               "3", "--ray", cluster.address, "--import", installed_parts]  # fmt: skip
+    assert main(command) == 0
 
+    found = Found(folder, "mae", False, folder.trials())
     assert [trial.number for trial in found.trials] == [0, 1, 2, 3]
     assert (folder.run(0) / "summary.json").stat().st_mtime_ns == before
     assert (found.trials[1].values, found.trials[1].state) == (left, "finished")
@@ -167,6 +179,8 @@ def test_a_search_goes_on_where_it_was_left(cluster, tiny, tmp_path):
     assert found.trials[2].state == "failed"
     assert "nowhere.parts:X" in found.trials[2].error
     assert found.best.number in (1, 3)
+    told = json.loads((folder.run(1) / "model.json").read_text())
+    assert told["versions"][installed_parts]["version"] == "parts-of-others 1.2"
     table = folder.table.read_text().splitlines()
     assert len(table) == 5
     assert table[0].endswith("optimizer.peak_rate,data.encodings")

@@ -7,6 +7,7 @@ import urllib.request
 import numpy as np
 import pytest
 
+from cellformer.basics.parts.trust import allow_parts
 from cellformer.training.answers.predict import predict
 from evil import SCRIPT, TARGET
 
@@ -181,3 +182,16 @@ def test_an_error_of_ours_is_told_and_the_server_goes_on(address, explorer, monk
     assert "a fault" not in found["error"]
     assert "a fault" in caplog.text
     assert send(address, "/api/predict", {"smiles": "C"})[0] == 200
+
+
+def test_encodings_of_a_module_that_was_named_can_be_looked_at(address, explorer, installed_parts):
+    own = f"{installed_parts}:Degrees"
+    refused = {"smiles": "CC", "view": {"encoding": own}}
+    assert own not in explorer.about()["listed"]
+    assert "is imported only if you name it" in send(address, "/api/picture", refused)[1]["error"]
+    allow_parts(installed_parts)
+    assert explorer.about()["listed"][-1] == own
+    status, found = send(address, "/api/picture", refused)
+    assert status == 200
+    table = list(csv.DictReader(io.StringIO(found["csv"])))
+    assert [float(row["encoding_0"]) for row in table] == [1, 1, 2]

@@ -13,7 +13,7 @@ from cellformer.basics.parts import trust
 from cellformer.cli.main import main
 from cellformer.data.preparation import Preparation
 from cellformer.model.diagram import Arrow
-from own_parts import TEXT
+from own_parts import TEXT, write_atoms
 from tiny import SMILES, with_training
 
 
@@ -22,8 +22,7 @@ def own(tmp_path, monkeypatch):
     """A module of this test's own, and a source that only its reader reads."""
     name = f"beside_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(TEXT)
-    lines = [f"{text} {cf.Graph.from_smiles(text).num_vertices}" for text in SMILES]
-    (tmp_path / "atoms.list").write_text("\n".join(lines) + "\n")
+    write_atoms(tmp_path / "atoms.list")
     monkeypatch.setattr(trust, "_allowed", {})
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield name

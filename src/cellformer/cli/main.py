@@ -28,7 +28,13 @@ from cellformer.cli.commands import (
 )
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.parsing import USAGE_ERROR, Parser
-from cellformer.cli.parts import add_import, allow_named, check_fields, describe_parts
+from cellformer.cli.parts import (
+    add_import,
+    allow_for_help,
+    allow_named,
+    check_fields,
+    describe_parts,
+)
 from cellformer.training.loop.allocator import ask_for_large_pages
 
 COMMANDS = {
@@ -85,13 +91,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     logging.getLogger("lightning").setLevel(logging.WARNING)
     ask_for_large_pages()  # before anything imports PyTorch
-    parser = build_parser(given)
     try:
+        allow_for_help(given)
+        parser = build_parser(given)
         parsed = parser.instantiate(parser.parse_args(given))
         check_fields(parsed[parsed.command])
     except ValueError as error:  # the configuration refused its values
         print(f"cellformer: {error}", file=sys.stderr)
         return USAGE_ERROR
+    except ImportError as error:  # of what help was to list
+        print(f"cellformer: {error}", file=sys.stderr)
+        return 1
     try:
         chosen = parsed[parsed.command]
         allow_named(given, chosen["import"])

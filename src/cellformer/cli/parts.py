@@ -2,10 +2,12 @@
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from jsonargparse import Namespace
 
 from cellformer.basics.parts.catalog import Catalog
+from cellformer.basics.parts.listing import own_parts
 from cellformer.basics.parts.reference import Reference
 from cellformer.basics.parts.trust import allow_parts
 from cellformer.cli.parsing import Parser
@@ -60,11 +62,15 @@ def named_in(catalog: Catalog) -> Callable[[str], str]:
 
 
 def describe_parts(parser: Parser) -> None:
-    """Lists the parts in the help of each option that names one."""
+    """Lists the parts in the help of each option that names one.
+
+    Those of a user's own too, if `allow_named` has imported their modules.
+    """
     for action in parser._actions:
         for option in action.option_strings:
             if option in OPTIONS:
-                names = FIELDS[OPTIONS[option]].names
+                catalog = FIELDS[OPTIONS[option]]
+                names = [*catalog.names, *own_parts(catalog.kind)]
                 own = "package.module:Name(argument=value) of your own"
                 action.help = f"{action.help} Choices: {', '.join([*names, own])}."
 
@@ -85,6 +91,20 @@ def allow_named(arguments: Sequence[str], imported: Sequence[str]) -> None:
     Raises ImportError if there is no such module, ValueError for what is no name of a part.
     """
     allow_parts(*imported, *_modules(arguments))
+
+
+def allow_for_help(arguments: Sequence[str]) -> None:
+    """`allow_named` before anything is parsed, where help is asked for, which lists their parts."""
+    if {"-h", "--help"} & set(arguments):
+        allow_named(arguments, [*_imported(arguments)])
+
+
+def _imported(arguments: Sequence[str]) -> Iterator[str]:
+    """The values of --import."""
+    for word, following in pairwise([*arguments, ""]):
+        option, equals, value = word.partition("=")
+        if option == "--import" and (value or following):
+            yield value if equals else following
 
 
 def _modules(arguments: Sequence[str]) -> Iterator[str]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_type_hints
 
 import numpy as np
 import pandas as pd
 
+from cellformer.basics.hints import check_type
 from cellformer.basics.parts.stored import changed_since, from_json, to_json, versions
 from cellformer.basics.parts.trust import PartRefusedError
 from cellformer.chemistry.fragments import Fragments
@@ -244,7 +245,19 @@ class Preparation:
         if set(values) != {"format", "versions", *known}:
             off = set(values) ^ {"format", "versions", *known}
             raise ValueError(f"there is something off about {', '.join(sorted(off))}")
-        return cls(**{name: from_json(values[name]) for name in known})
+        told = values["versions"]
+        if not isinstance(told, dict) or not all(isinstance(each, dict) for each in told.values()):
+            raise ValueError(f"versions must be a mapping by module, got {told!r}")
+        made, hints = {}, get_type_hints(cls)
+        for name in known:
+            try:
+                made[name] = from_json(values[name])
+            except PartRefusedError:
+                raise
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+            check_type(name, made[name], hints[name])
+        return cls(**made)
 
     @classmethod
     def read(cls, path: Path) -> "Preparation":

@@ -189,8 +189,8 @@ def no_source(word: str, reason: str = "") -> ValueError:
     no_molecule = f", and no molecule either: {reason}." if reason else "."
     hint = did_you_mean(word, source_names()) or no_molecule
     return ValueError(
-        f"there is no data source {word!r}{hint} Give one of {', '.join(source_names())}, or the "
-        f"path of a folder or of a file that ends in {', '.join(FILE_ENDINGS)}"
+        f"there is no data source {word!r}{hint} Give nci, a set that cellformer fetch lists, or "
+        f"the path of a folder or of a file that ends in {', '.join(FILE_ENDINGS)}"
     )
 
 

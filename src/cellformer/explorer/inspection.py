@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float32, Float64
 from scipy.special import expit, softmax
 
+from cellformer.basics.parts.listing import own_parts
 from cellformer.chemistry.fragments import largest_fragment
 from cellformer.chemistry.smiles import parse_smiles
 from cellformer.complexes.batches.batch import collate
@@ -77,7 +78,7 @@ class Explorer:
             "name": self.run.folder.path.resolve().name,
             "outputs": words if task.kind == "multiclass" else list(task.targets),
             "encodings": " + ".join(type(e).__name__ for e in self.run.preparation.encodings),
-            "listed": list(ENCODINGS.names),
+            "listed": [*ENCODINGS.names, *own_parts(ENCODINGS.kind)],
             "layers": model.layers,
             "heads": model.heads,
             "examples": self._examples(),

@@ -21,7 +21,7 @@ from cellformer.training.answers.summary import write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
 from cellformer.training.loop.compiling import check_sparse, compile_layers
 from cellformer.training.loop.fit import fit, training_weights
-from cellformer.training.loop.lightning_options import device_of
+from cellformer.training.loop.lightning_options import check_device, device_of
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.placement import placed
 from cellformer.training.loop.preemption import StopRequests
@@ -70,6 +70,7 @@ def train(
     made = _preparation(config, preparation)
     made.to_dict()  # raises where it could not be found again
     _check_model(config, plan)
+    check_device(config.training)
     with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.claim)
         materials = world.together(lambda: gather(config.data, data, made))
@@ -102,6 +103,7 @@ def resume(
     if folder.summary.exists():
         logger.info("%s is finished already", path)
         return Summary.read(folder.path)
+    check_device(config.training)
     with session(config.training, folder.path) as (world, requests):
         world.from_first(lambda: None)  # as `train` asks who may have the folder
         preparation = preparation_in(folder, config)

@@ -1,8 +1,8 @@
 import pytest
 
 from cellformer.basics.parts.catalog import Listed
-from cellformer.encodings import catalog
-from cellformer.experiments.grid.grid import ENCODINGS, Experiment, Grid, configured, jobs_of
+from cellformer.encodings.catalog import ENCODINGS
+from cellformer.experiments.grid.grid import Experiment, Grid, configured, jobs_of
 from cellformer.experiments.grid.scores import grid_order
 from cellformer.experiments.presets import PRESETS, flatten, override
 from cellformer.model.catalogs import ATTENTIONS
@@ -11,7 +11,7 @@ from grids import put_run
 
 def test_the_whole_grid_is_the_papers():
     assert len(list(Grid())) == 90
-    assert catalog.ENCODINGS.names == ENCODINGS
+    assert Grid().encodings == ENCODINGS.names
     assert len({each.name for each in Grid(seeds=(0, 1))}) == 180
 
 

@@ -23,6 +23,7 @@ from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from cellformer.training.loop.world import World, launched, lost_contact
 from cellformer.training.train import train
+from own_parts import check_kept
 from tiny import SMILES, with_training
 
 TWO = Path(__file__).parent / "two_processes.py"
@@ -67,13 +68,15 @@ def config(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def two(config, tmp_path_factory):
+def two(config, tmp_path_factory, parts_folder):
     """A folder with what two processes did and told, on an empty cache; see two_processes.py."""
     folder = tmp_path_factory.mktemp("two")
     (folder / "config.json").write_text(json.dumps(asdict(config)))
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
                "2", str(TWO), str(folder / "config.json"), str(folder)]  # fmt: skip
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CELLFORMER_CACHE": str(folder / "cache")}
+    paths = filter(None, [str(parts_folder), os.environ.get("PYTHONPATH")])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CELLFORMER_CACHE": str(folder / "cache"),
+                   "PYTHONPATH": os.pathsep.join(paths)}  # fmt: skip
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     told = [json.loads((folder / f"told-{rank}.json").read_text()) for rank in (0, 1)]
     return folder, told, ended
@@ -103,7 +106,14 @@ def test_every_sample_is_scored_once(two):
 def test_two_processes_on_an_empty_cache_prepare_once(two):
     folder, _, ended = two
     assert ended.stderr.count("Preparing molecules: 24 items") == 1
-    assert len([path for path in (folder / "cache" / "prepared").iterdir() if path.is_dir()]) == 1
+    assert len([path for path in (folder / "cache" / "prepared").iterdir() if path.is_dir()]) == 2
+
+
+def test_parts_of_an_installed_distribution_train_in_two_processes(two):
+    folder, _, _ = two
+    check_kept(folder / "others")
+    sessions = json.loads((folder / "others" / "summary.json").read_text())["sessions"]
+    assert [session["machine"]["processes"] for session in sessions] == [2]
 
 
 def test_a_signal_to_one_stops_both_at_one_step_and_they_resume_to_the_same_bits(two):

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import torch
 
+from cellformer.basics.parts.trust import allow_parts
 from cellformer.training.config import RunConfig
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import PeerError, joined
 from cellformer.training.train import resume, train
+
+sys.path.append(str(Path(__file__).parents[2]))
+from own_parts import INSTALLED, with_installed, write_atoms
 
 RANK = int(os.environ["RANK"])
 
@@ -72,6 +76,17 @@ def stop_and_resume(config, folder):
     return told
 
 
+def train_with_parts_of_others(config, folder):
+    """They are in a distribution that is installed."""
+    allow_parts(INSTALLED)
+    source = folder / "atoms.list"
+    if RANK == 0:
+        write_atoms(source)
+    training = replace(config.training, epochs=1)
+    train(replace(with_installed(config, source), training=training), folder / "others")
+    return {}
+
+
 def fail(config, folder):
     """The folder is taken, which the first process finds out; the second one fails alone."""
     told = {}
@@ -109,6 +124,7 @@ def main(config_file, folder):
     told = {
         **train_whole(config, folder),
         **stop_and_resume(config, folder),
+        **train_with_parts_of_others(config, folder),
         **fail(config, folder),
     }
     (folder / f"told-{RANK}.json").write_text(json.dumps(told))

@@ -41,6 +41,11 @@ def allowed_parts() -> tuple[str, ...]:
     return tuple(_allowed.values())
 
 
+def allowed_modules() -> tuple[str, ...]:
+    """The names of these modules, all of which are imported."""
+    return tuple(_allowed)
+
+
 def resolve(module: str, attribute: str, what: str) -> Any:
     """What a user's module calls by this name.
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cellformer.encodings import catalog
+from cellformer.encodings.catalog import ENCODINGS
 from cellformer.experiments.grid.paper_results import PAPER_SETS
 from cellformer.experiments.presets import PRESETS, flatten, override
 from cellformer.experiments.running.jobs import Job
@@ -17,7 +17,6 @@ from cellformer.model.catalogs import ATTENTIONS
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.run_folder import RunFolder
 
-ENCODINGS = catalog.ENCODINGS.names
 AXES = ("data.source", "attention", "data.encodings", "training.seed")
 """The fields that differ from one training of a grid to another."""
 _PRESET_OF = {
@@ -69,7 +68,7 @@ class Grid:
 
     datasets: tuple[str, ...] = PAPER_SETS
     attentions: tuple[str, ...] = field(default_factory=lambda: ATTENTIONS.names)
-    encodings: tuple[str, ...] = ENCODINGS
+    encodings: tuple[str, ...] = field(default_factory=lambda: ENCODINGS.names)
     seeds: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cellformer.experiments.grid.grid import AXES, ENCODINGS, paper_preset
+from cellformer.encodings.catalog import ENCODINGS
+from cellformer.experiments.grid.grid import AXES, paper_preset
 from cellformer.experiments.grid.paper_results import PAPER, PaperScore
 from cellformer.experiments.grid.run_result import Finished, RunResult
 from cellformer.experiments.presets import flatten
@@ -151,7 +152,8 @@ def scores_of(results: Iterable[RunResult]) -> tuple[DatasetScores, ...]:
 def grid_order(key: tuple[str, str]) -> tuple[int, str, int, str]:
     """Sorts attentions and encodings as they are listed, others and concatenated ones last."""
     attention, encoding = key
-    return _place(attention, ATTENTIONS.names), attention, _place(encoding, ENCODINGS), encoding
+    attentions, encodings = ATTENTIONS.names, ENCODINGS.names
+    return _place(attention, attentions), attention, _place(encoding, encodings), encoding
 
 
 def _place(name: str, listed: tuple[str, ...]) -> int:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import torch
+from lightning.pytorch.accelerators import CUDAAccelerator, MPSAccelerator
 from lightning.pytorch.strategies import DDPStrategy
 
 from cellformer.training.config import TrainingConfig
@@ -18,11 +19,12 @@ def trainer_options(config: TrainingConfig, world: World | None = None) -> dict[
     """Device and display; the same for training and prediction, which is for one process alone.
 
     On a CPU all operations used here are reproducible anyway, and being strict would cost time.
+    A run that was trained on a GPU predicts where there is none, too.
     """
     world = world or World()
     strict = config.deterministic and device_of(config) == "cuda"
     return {
-        "accelerator": config.device,
+        "accelerator": "auto" if config.device == "gpu" and not _has_gpu() else config.device,
         "devices": world.local_size,
         "num_nodes": world.size // world.local_size,
         "strategy": _strategy(world),
@@ -39,6 +41,19 @@ def _strategy(world: World) -> DDPStrategy | Literal["auto"]:
     if world.size == 1:
         return "auto"
     return DDPStrategy(find_unused_parameters=True)
+
+
+def check_device(config: TrainingConfig) -> None:
+    """Raises ValueError where a GPU is asked for and there is none."""
+    if config.device == "gpu" and not _has_gpu():
+        raise ValueError(
+            "training.device=gpu: PyTorch finds no GPU on this machine; set it to cpu or auto"
+        )
+
+
+def _has_gpu() -> bool:
+    """Whether there is what Lightning calls a GPU."""
+    return any(kind.is_available() for kind in (CUDAAccelerator, MPSAccelerator))
 
 
 def device_of(config: TrainingConfig) -> Literal["cpu", "cuda"]:

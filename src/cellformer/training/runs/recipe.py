@@ -13,6 +13,7 @@ from cellformer.model.config import DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import CellModel, cell_model
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.unused import refuse_unused
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.materials.materials import Materials
 from cellformer.training.runs.run_folder import RunFolder, write_json
@@ -36,19 +37,19 @@ class Recipe:
     ) -> "Recipe":
         """Reads shapes off the complexes, and the scaling off the training targets alone.
 
-        ``plan`` stands in for the one that the configuration names.
+        ``plan`` stands in for the one that the configuration names. Raises ValueError for a choice
+        about the model that these complexes or this plan have no use for.
         """
         complexes, task = materials.complexes, materials.task
         shape = DataShape.of(complexes, task.outputs, task.rank)
         if complexes.descriptors is not None:
             known = complexes.descriptors.take(materials.split["train"])
             shape = replace(shape, descriptors=DescriptorShape.of(known))
-        return cls(
-            task,
-            scaling_of(materials, config.training),
-            ModelConfig(config.model, shape),
-            attention_plan(config.attention, len(complexes.ranks) - 1) if plan is None else plan,
-        )
+        if plan is None:
+            plan = attention_plan(config.attention, len(complexes.ranks) - 1)
+        model = ModelConfig(config.model, shape)
+        refuse_unused(model, plan)
+        return cls(task, scaling_of(materials, config.training), model, plan)
 
     def build(self) -> CellModel:
         """The model, with fresh weights."""

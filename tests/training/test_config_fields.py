@@ -1,0 +1,273 @@
+"""Every field of model, optimizer and training changes what is learned, or is refused.
+
+Where a field changes time or memory alone, what the loop is given has to differ.
+"""
+
+import importlib
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+
+import cellformer as cf
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.data.readers.npz import write_npz
+from cellformer.experiments.presets import override
+from cellformer.model.config import ArchitectureConfig
+from cellformer.model.feature_scaling import standardize_features
+from cellformer.training.config import OptimizerConfig, RunConfig, TrainingConfig
+from cellformer.training.loop import fit, lightning_options
+from cellformer.training.materials.materials import gather
+from cellformer.training.runs.recipe import Recipe
+from grids import summary_of
+from mesh_sets import write_off
+
+train_module = importlib.import_module("cellformer.training.train")
+
+NO_LAYERS = {"model.readout_layers": 0}
+DENSE = {"attention": "general-dense"}
+COUNTS = {"data.source": "rows.csv", "data.target": ("y",)}
+
+MODEL = {
+    "width": ({}, 8),
+    "layers": ({}, 2),
+    "heads": ({}, 4),
+    "feedforward_width": ({}, 5),
+    "dropout": ({}, 0.3),
+    "attention_dropout": ({}, 0.3),
+    "embedding_dropout": ({}, 0.3),
+    "readout": ({"model.readout_layers": 2}, "network(hidden_layers=1)"),
+    "readout_layers": ({}, 0),
+    "readout_dropout": ({}, 0.3),
+    "readout_cells": ({}, "all"),
+    "pooling": ({}, "mean"),
+    "position": ({}, "sum"),
+    "edge_signal": ({}, "concat"),
+    "neighbor_weights": ({"model.readout_cells": "all"}, "binary"),
+    "scale_scores": ({}, False),
+    "projection_bias": ({}, False),
+    "output_projection": ({}, False),
+    "theta_per_head": (DENSE, True),
+    "final_norm": ({}, True),
+    "random_signs": ({}, False),
+    "descriptor_width": (COUNTS, 8),
+    "descriptor_dropout": (COUNTS, 0.1),
+}
+"""For each field what else is set in both cases, and a value other than the default."""
+
+OPTIMIZER = {
+    "peak_rate": ({}, 1e-2),
+    "weight_decay": ({}, 0.5),
+    "warmup": ({}, 0.6),
+    "clip_norm": ({}, 1e-3),
+}
+
+CLASSES = {"data.source": "classes.npz"}
+LONGER = {"training.max_steps": None, "training.epochs": 4, "optimizer.peak_rate": 0.5}
+TRAINING = {
+    "epochs": (LONGER, 2),
+    "max_steps": ({}, 1),
+    "max_minutes": (LONGER, 1e-6),
+    "batch_size": ({}, 3),
+    "batch_cells": ({}, 40),
+    "bucket": ({}, True),
+    "loss": ({}, "huber"),
+    "class_weights": (CLASSES, "balanced"),
+    "standardize": ({}, False),
+    "patience": (LONGER, 1),
+    "seed": ({}, 1),
+    "device": ({}, "gpu"),
+    "precision": ({}, "bf16-mixed"),
+    "resident": ({}, True),
+    "loader_workers": ({}, 1),
+    "keep_memory": ({}, False),
+    "processes": ({}, 2),
+    "compile": ({}, True),
+    "deterministic": ({}, False),
+}
+
+REFUSED = {
+    "readout_cells": ("strip", {}, "all"),
+    "pooling": ("strip", {}, "mean"),
+    "readout_dropout": ("rings.npz", NO_LAYERS, 0.1),
+    "theta_per_head": ("rings.npz", {}, True),
+    "descriptor_width": ("rings.npz", {}, 8),
+    "descriptor_dropout": ("rings.npz", {}, 0.1),
+}
+"""Where a field of the model has no use: the source, what else is set, and a value."""
+
+
+def rings_with_bridges():
+    """Cycles of several lengths and two that share a path, whose faces share several edges."""
+    graphs = []
+    for size in range(4, 16):
+        edges = [(i, (i + 1) % size) for i in range(size)]
+        graphs.append([*edges, (0, size), (size, size + 1), (size + 1, size // 2)])
+    return [cf.Graph.from_edges(edges) for edges in graphs]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """A configuration of sources in the working folder, which it stands in."""
+    folder = tmp_path_factory.mktemp("fields")
+    graphs = rings_with_bridges()
+    rows = np.arange(len(graphs))
+    split = {"train": rows[:8], "val": rows[8:10], "test": rows[10:]}
+    write_npz(folder / "rings.npz", graphs, rows.astype(float) ** 2, split)
+    labels = (rows % 3 == 0).astype(int)
+    write_npz(folder / "classes.npz", graphs, labels, split)
+    points = np.array([(x, y, x * y) for x in range(6) for y in range(2)], float)
+    write_off(folder / "strip" / "strip.off", points, [(n, n + 1, n + 2) for n in range(10)])
+    (folder / "strip" / "strip.vertices.csv").write_text("\n".join(["y", *"123412341234"]))
+    lines = [f"{'C' * n}O,{n},{'train' if n < 6 else 'val'}" for n in range(1, 9)]
+    (folder / "rows.csv").write_text("\n".join(["smiles,y,split", *lines]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield override(
+            RunConfig(),
+            {
+                "data.source": "rings.npz", "data.encodings": "bspe:2", "model.width": 16,
+                "model.layers": 1, "model.heads": 2, "model.readout_layers": 1,
+                "training.epochs": 1, "training.max_steps": 2, "training.batch_size": 4,
+            },
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(base):
+    """The materials of a configuration, gathered once for each source."""
+    known = {}
+
+    def of(config):
+        if config.data.source not in known:
+            known[config.data.source] = gather(config.data)
+        return known[config.data.source]
+
+    return of
+
+
+def step(config, materials):
+    """The names and shapes of the weights, and what the model says in training."""
+    torch.manual_seed(0)
+    model = Recipe.for_materials(config, materials).build()
+    standardize_features(model, materials.complexes, materials.split["train"])
+    told = model.train()(CellBatch.from_ragged(materials.complexes))
+    return [(name, each.shape) for name, each in model.named_parameters()], told.tolist()
+
+
+@pytest.mark.parametrize("field", MODEL)
+def test_a_field_of_the_model_makes_another_model(field, base, prepared):
+    others, value = MODEL[field]
+    config = override(base, others)
+    before = step(config, prepared(config))
+    assert step(config, prepared(config)) == before
+    assert step(override(config, {f"model.{field}": value}), prepared(config)) != before
+
+
+@pytest.mark.parametrize("field", REFUSED)
+def test_a_field_of_the_model_without_a_use_is_refused(field, base, tmp_path):
+    source, others, value = REFUSED[field]
+    config = override(base, {"data.source": source, **others, f"model.{field}": value})
+    with pytest.raises(ValueError, match=rf"model\.{field} is of use .* only"):
+        cf.train(config, tmp_path / "run")
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_encodings_that_are_none_are_not_joined(base, tmp_path):
+    config = override(base, {"model.position": "sum"})
+    config = replace(config, data=cf.DataConfig(source=config.data.source))
+    with pytest.raises(ValueError, match=r"model\.position is of use with positional encodings"):
+        cf.train(config, tmp_path / "run", preparation=cf.Preparation(encodings=()))
+
+
+class Learned:
+    """The weights of trainings and what their loops were given, or why there are none."""
+
+    def __init__(self, folder, patch):
+        self.folder = folder
+        self.known = {}
+        self.given = []
+        own_batches, own_options = fit.batches, fit.trainer_options
+
+        def batches(complexes, *places, workers, **options):
+            self.given.append(("batches", type(complexes).__name__, workers))
+            return own_batches(complexes, *places, workers=0, **options)
+
+        def options_on_a_gpu(config, world):
+            with pytest.MonkeyPatch.context() as inner:
+                inner.setattr(lightning_options, "device_of", lambda _: "cuda")
+                self.given.append(("strict", own_options(config, world)["deterministic"]))
+            return own_options(config, world)
+
+        def launch(path, processes, *_):
+            raise ValueError(f"{processes} processes are started")
+
+        patch.setattr(fit, "batches", batches)
+        patch.setattr(fit, "trainer_options", options_on_a_gpu)
+        patch.setattr(fit, "keep_freed_memory", lambda: self.given.append("memory is kept"))
+        patch.setattr(train_module, "launch", launch)
+        patch.setattr(train_module, "write_summary", lambda *_: summary_of("rings", 0.0))
+        patch.setattr(
+            train_module, "compile_layers", lambda *_: self.given.append("layers are compiled")
+        )
+        patch.setattr(lightning_options, "_has_gpu", lambda: False)
+
+    def __call__(self, config):
+        if config not in self.known:
+            self.known[config] = self.train(config)
+        return self.known[config]
+
+    def train(self, config):
+        self.given.clear()
+        run = self.folder / str(len([*self.folder.iterdir()]))
+        try:
+            cf.train(config, run)
+        except ValueError as error:
+            return str(error)
+        return (run / "last.safetensors").read_bytes(), tuple(self.given)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        yield Learned(tmp_path_factory.mktemp("runs"), patch)
+
+
+@pytest.mark.parametrize(
+    ("part", "field"),
+    [("optimizer", field) for field in OPTIMIZER] + [("training", field) for field in TRAINING],
+)
+def test_a_field_of_the_training_changes_what_is_learned(part, field, base, learned):
+    others, value = (OPTIMIZER if part == "optimizer" else TRAINING)[field]
+    config = override(base, others)
+    before = learned(config)
+    assert not isinstance(before, str), before
+    after = learned(override(config, {f"{part}.{field}": value}))
+    assert after != before
+    if isinstance(after, str):
+        assert f"{part}.{field}" in after or field in after, after
+
+
+def test_the_same_configuration_learns_the_same(base, learned):
+    assert learned.train(base) == learned(base)
+
+
+def test_weights_of_classes_without_classes_are_refused(base, learned):
+    assert "class_weights" in learned(override(base, {"training.class_weights": "balanced"}))
+
+
+def test_no_field_is_left_out():
+    for kind, cases in ((ArchitectureConfig, MODEL), (OptimizerConfig, OPTIMIZER),
+                        (TrainingConfig, TRAINING)):  # fmt: skip
+        assert set(cases) == {field.name for field in fields(kind)}
+        for field in fields(kind):
+            assert cases[field.name][1] != field.default
+
+
+def test_a_run_that_was_trained_on_a_gpu_predicts_where_there_is_none(monkeypatch):
+    chosen = TrainingConfig(device="gpu")
+    monkeypatch.setattr(lightning_options, "_has_gpu", lambda: False)
+    assert lightning_options.trainer_options(chosen)["accelerator"] == "auto"
+    monkeypatch.setattr(lightning_options, "_has_gpu", lambda: True)
+    assert lightning_options.trainer_options(chosen)["accelerator"] == "gpu"
