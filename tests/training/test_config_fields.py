@@ -27,6 +27,7 @@ train_module = importlib.import_module("cellformer.training.train")
 
 NO_LAYERS = {"model.readout_layers": 0}
 DENSE = {"attention": "general-dense"}
+PAIRS = {"model.pair_width": 4}
 COUNTS = {"data.source": "rows.csv", "data.target": ("y",)}
 
 MODEL = {
@@ -50,6 +51,9 @@ MODEL = {
     "output_projection": ({}, False),
     "theta_per_head": (DENSE, True),
     "final_norm": ({}, True),
+    "pair_width": ({}, 4),
+    "pair_steps": (PAIRS, 3),
+    "pair_values": (PAIRS, 1),
     "random_signs": ({}, False),
     "descriptor_width": (COUNTS, 8),
     "descriptor_dropout": (COUNTS, 0.1),
