@@ -94,7 +94,8 @@ class PreparationConfig:
             raise ValueError("data.ring_features needs 2-cells, which the skeleton does not have")
         sizes = [ENCODINGS.takes(e.name, "encoding_size") and "size" not in e.arguments
                  for e in encoding_parts(self.encodings)]  # fmt: skip
-        if self.encoding_size is not None and not any(sizes):
+        # The default, which presets name, is not refused: encodings of other sizes replace theirs.
+        if self.encoding_size not in (None, ENCODING_SIZE) and not any(sizes):
             raise ValueError(
                 "data.encoding_size is of no use where each of data.encodings has a size of its own"
             )
