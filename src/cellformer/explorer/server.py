@@ -13,6 +13,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -25,6 +26,7 @@ from starlette.staticfiles import StaticFiles
 
 from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.tables.table import read_table
+from cellformer.data.tables.writing import write_delimited
 from cellformer.drawing.inline import INLINE, inline_svg
 from cellformer.drawing.theme import LIGHT
 from cellformer.explorer.inspection import MOST_CHARACTERS, Explorer
@@ -188,8 +190,14 @@ def _table(explorer: Explorer, question: Answer) -> Answer:
     return {
         "columns": shown,
         "rows": [[_written(value) for value in row] for row in rows[shown].to_numpy().tolist()],
-        "csv": frame.to_csv(index=False),
+        "csv": _download(frame),
     }
+
+
+def _download(frame: pd.DataFrame) -> str:
+    text = io.StringIO(newline="")
+    write_delimited(frame, text)
+    return text.getvalue()
 
 
 def _written(value: object) -> str:

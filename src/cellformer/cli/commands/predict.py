@@ -21,6 +21,12 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     add_output(parser, "the table to write, .csv, .tsv or .parquet")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
     parser.add_argument(
+        "--spreadsheet",
+        action="store_true",
+        help="put an apostrophe before texts that begin with =, +, - or @, which a spreadsheet "
+        "would run as a formula; otherwise all cells stay as they are",
+    )
+    parser.add_argument(
         "--on-error",
         choices=("null", "skip", "fail"),
         default="null",
@@ -36,6 +42,7 @@ def run(arguments: Namespace) -> int:
     if output is not None and output.exists() and not arguments.overwrite:
         raise FileExistsError(f"{output} exists; choose another name or --overwrite")
     from cellformer.data.tables.table import is_table, write_table
+    from cellformer.data.tables.writing import for_spreadsheets
     from cellformer.training.answers.predict import predict_table
 
     if output is not None and not is_table(output):
@@ -49,7 +56,8 @@ def run(arguments: Namespace) -> int:
         calibrate=arguments.calibrate,
         smiles_column=arguments.smiles_column,
     )
-    write_table(predicted.frame, output, predicted.dialect)
+    frame = for_spreadsheets(predicted.frame) if arguments.spreadsheet else predicted.frame
+    write_table(frame, output, predicted.dialect)
     if predicted.failed:
         print(
             f"{predicted.failed} of {predicted.rows} rows could not be predicted"

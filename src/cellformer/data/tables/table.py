@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,6 +14,7 @@ import pyarrow.parquet
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.tables.delimited import Dialect, read_delimited
+from cellformer.data.tables.writing import write_delimited
 
 SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "mol_smiles", "mol", "molecule",
                 "structure", "smi")  # fmt: skip
@@ -141,7 +142,7 @@ def write_table(
     """
     dialect = dialect or Dialect()
     if path is None:
-        frame.to_csv(sys.stdout, index=False, sep=dialect.separator)
+        write_delimited(frame, sys.stdout, Dialect(dialect.separator))
         return
     file = Path(path)
     ending = file.name.lower().removesuffix(".gz")
@@ -155,11 +156,10 @@ def write_table(
     elif ending.endswith(".csv") and separator == "\t":
         separator = ","
     with replace_atomically(file) as unfinished:
-        frame.to_csv(
+        write_delimited(
+            frame,
             unfinished,
-            index=False,
-            sep=separator,
-            lineterminator=dialect.newline,
+            replace(dialect, separator=separator),
             encoding="utf-8-sig" if dialect.mark else "utf-8",
             compression="gzip" if file.name.lower().endswith(".gz") else None,
         )

@@ -119,4 +119,6 @@ def _value(cell: str) -> Any:
 def _blank(value: Any) -> Any:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
+    if isinstance(value, str):
+        return value.replace("\r", " ")  # csv leaves it bare, where it would end the row
     return repr(value) if isinstance(value, float) else value

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int64
 from cellformer.basics.files import replace_atomically
 from cellformer.complexes.many.ragged import ranges
 from cellformer.data.dataset import Task
+from cellformer.data.tables.writing import write_delimited
 from cellformer.training.answers.predict import columns_of
 from cellformer.training.materials.materials import Materials
 
@@ -27,7 +28,7 @@ def predictions_of(
 def write_predictions(path: Path, tables: Sequence[pd.DataFrame]) -> None:
     """Writes predictions.csv; numbers read back the same."""
     with replace_atomically(path) as unfinished:
-        pd.concat(tables).to_csv(unfinished, index=False, float_format="%.9g", lineterminator="\n")
+        write_delimited(pd.concat(tables), unfinished, float_format="%.9g")
 
 
 def _of_part(
