@@ -11,6 +11,9 @@ import pytest
 import torch
 from jaxtyping import install_import_hook
 
+import checking
+
+checking.install()
 install_import_hook("cellformer", "beartype.beartype")
 
 from cellformer.basics.parts import trust

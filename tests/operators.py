@@ -3,7 +3,8 @@
 import torch
 
 PRECISION = {torch.float32: 1e-5, torch.float64: 1e-10}
-# What divides the heads, up to 8, stands side by side; each such number is compiled anew, slowly.
+# What divides the heads, up to 8, stands side by side; each such number is compiled anew, slowly:
+# tests in double precision elsewhere use 2 of them too.
 HEADS = {torch.float32: (1, 2, 3, 4, 6, 8, 16), torch.float64: (2, 6, 8, 10, 14, 16, 24)}
 
 

@@ -23,7 +23,7 @@ def molecules():
 def make_model(molecules):
     def make(attention, **options):
         torch.manual_seed(7)
-        architecture = cf.ArchitectureConfig(width=16, layers=2, heads=4, **options)
+        architecture = cf.ArchitectureConfig(**{"width": 16, "layers": 2, "heads": 4, **options})
         config = cf.ModelConfig.for_batch(cf.collate(molecules), architecture, outputs=2)
         return cf.CellularTransformer(config, cf.attention_plan(attention))
 

@@ -26,7 +26,7 @@ def test_contributions_sum_to_the_difference_of_predictions(make_model, molecule
 
 def test_the_blank_start_is_what_zero_features_and_encodings_give(make_model, molecules):
     """Averages over many points along the line, by the plain midpoint rule, agree."""
-    model = make_model("general-sparse").double().eval()
+    model = make_model("general-sparse", heads=2).double().eval()
     batch = cf.collate([molecules[2]])
     start, stop = model.embedding.blank(batch), model.embedding(batch)
     totals = [torch.zeros(len(rows), dtype=torch.float64) for rows in start]

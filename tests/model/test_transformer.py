@@ -27,7 +27,7 @@ every_attention = pytest.mark.parametrize("name", NAMES)
 def model_for(complexes, plan, **options):
     """A small double-precision model at evaluation, the same one for the same arguments."""
     torch.manual_seed(0)
-    architecture = ArchitectureConfig(**{"width": 16, "layers": 2, "heads": 4, **options})
+    architecture = ArchitectureConfig(**{"width": 16, "layers": 2, "heads": 2, **options})
     config = ModelConfig.for_batch(cf.collate(complexes), architecture, outputs=2)
     return CellularTransformer(config, plan).double().eval()
 
