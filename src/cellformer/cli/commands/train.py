@@ -1,7 +1,7 @@
 """Train a model on a data set, into a run folder.
 
 SIGTERM, SIGUSR1 and Ctrl-C keep the state of the training and end it with exit code 75; --resume
-goes on from there.
+goes on from there. A training that diverges ends with exit code 70 and keeps its best weights.
 """
 
 import sys
@@ -87,6 +87,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.report.write import write_report
     from cellformer.training.answers.ensemble import MemberKind
     from cellformer.training.answers.summary import describe
+    from cellformer.training.loop.divergence import DIVERGED, TrainingDiverged
     from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
     from cellformer.training.loop.world import PeerError, is_first
     from cellformer.training.runs.run_folder import RunFolder
@@ -118,6 +119,10 @@ def run(arguments: Namespace) -> int:
         if is_first():
             print(f"cellformer: {stopped}", file=sys.stderr)
         return RESUME_ME
+    except TrainingDiverged as diverged:
+        if is_first():
+            print(f"cellformer: {diverged}", file=sys.stderr)
+        return DIVERGED
     except PeerError as error:
         if str(error):
             print(f"cellformer: {error}", file=sys.stderr)

@@ -22,6 +22,7 @@ from cellformer.training.loop.allocator import keep_freed_memory
 from cellformer.training.loop.budget import StopAfter
 from cellformer.training.loop.checkpoints import Checkpoints
 from cellformer.training.loop.display import display
+from cellformer.training.loop.divergence import FiniteNumbers
 from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
 from cellformer.training.loop.loss import class_weights_of
 from cellformer.training.loop.metrics import higher_is_better
@@ -80,6 +81,7 @@ def fit(
         trainer = pl.Trainer(
             max_epochs=epochs if stop_after is None else min(stop_after, epochs),
             callbacks=[
+                FiniteNumbers(folder, checkpoints),
                 checkpoints,
                 StopAtStep(module.total_steps),
                 *_other_callbacks(chosen, module.task.metric),
