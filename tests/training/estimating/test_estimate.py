@@ -38,7 +38,7 @@ def many(tmp_path_factory):
 def test_of_a_whole_set_everything_but_the_time_is_exact(many, tmp_path):
     path, total = many
     config = config_of(path, encodings="rwpe:3")
-    found = estimate(config)
+    found = estimate(config, seconds=300.0)
     assert (found.rows, found.sample, found.complexes) == (200, 200, 200)
     assert found.cells[:2].tolist() == [total, total]
     assert found.uncertainty.tolist() == [0, 0, 0]
@@ -54,7 +54,7 @@ def test_of_a_whole_set_everything_but_the_time_is_exact(many, tmp_path):
 def test_of_a_sample_the_totals_are_scaled_up_with_their_uncertainty(many):
     path, total = many
     config = config_of(path, encodings="rwpe:3")
-    found = estimate(config, limit=60)
+    found = estimate(config, limit=60, seconds=300.0)
     assert found.sample == 60
     assert 0 < found.uncertainty[0] < 0.3 * total
     assert abs(found.cells[0] - total) < 2 * found.uncertainty[0]
@@ -89,7 +89,7 @@ def test_graphs_over_the_limits_are_named(tmp_path, over_limit):
 def test_rows_without_a_graph_are_told(tmp_path):
     (tmp_path / "set.csv").write_text("smiles,y\nC1CC,1\n" + "".join(f"{s},2\n" for s in SMILES))
     config = config_of(tmp_path / "set.csv", target=("y",))
-    found = estimate(config)
+    found = estimate(config, seconds=300.0)
     assert found.complexes == len(SMILES)
     assert "row 0 has no complex" in words(found, config)
     (tmp_path / "bad.csv").write_text("smiles\nC1CC\n")
@@ -127,7 +127,7 @@ def test_a_large_mesh_is_tried_on_pieces(real_data, monkeypatch):
 
 def test_what_does_not_fit_is_warned_of(tmp_path):
     config = config_of(write_molecules(tmp_path / "set.npz", np.arange(24.0)))
-    found = estimate(config)
+    found = estimate(config, seconds=300.0)
     assert "warning" not in words(found, config)
     huge = replace(found, largest=np.array([10**6, 3 * 10**6, 2 * 10**6]))
     assert "warning" not in words(huge, config)
