@@ -17,6 +17,8 @@ from cellformer.data.dataset import (
 )
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")
+MISSING_NUMBER = ("-", "--", ".", "?", "nd", "n.d.", "n.a.", "#n/a", "<na>", "missing", "unknown")
+"""Marks that stand for a missing number besides, and may be words where a column has words."""
 Value: TypeAlias = int | float | str | None  # None where a value is missing
 Column: TypeAlias = NDArray[Any]
 """Numbers (float64, NaN where missing), or words (objects, None where missing)."""
@@ -26,6 +28,8 @@ Columns: TypeAlias = Mapping[str, Column | Sequence[Value]]  # one per target, b
 def parse_column(cells: "pd.Series[Any]", decimal_comma: bool = False) -> Column:
     """Numbers if all cells that are not blank are numbers, else words, without outer blanks.
 
+    Beside numbers, the usual marks of a missing one (`MISSING_NUMBER`) are blanks too.
+
     ``decimal_comma`` reads 1,5 as well, where commas do not separate columns.
     """
     if pd.api.types.is_numeric_dtype(cells):  # boolean too
@@ -33,7 +37,8 @@ def parse_column(cells: "pd.Series[Any]", decimal_comma: bool = False) -> Column
     texts = cells.astype(object).where(cells.notna(), "").astype(str).str.strip()
     texts = texts.mask(texts.str.lower().isin(MISSING), "")
     numbers = parse_numbers(texts, decimal_comma)
-    if not np.isnan(numbers[(texts != "").to_numpy(bool)]).any():
+    unread = np.isnan(numbers) & (texts != "").to_numpy(bool)
+    if texts[unread].str.lower().isin(MISSING_NUMBER).all() and (~np.isnan(numbers)).any():
         return numbers
     words: Column = texts.to_numpy(object, copy=True)
     words[words == ""] = None

@@ -158,6 +158,36 @@ def test_a_decimal_comma_is_read_where_commas_do_not_separate(tmp_path):
     assert graphs.task.kind == "regression"
 
 
+def test_marks_of_a_missing_number_are_blanks_among_numbers_only(tmp_path):
+    for mark in ("-", "n.d.", "?", "#N/A", "unknown"):
+        graphs = molecules(table(tmp_path, f"smiles;y\nC;-0,5\nO;{mark}\nN;1,5\n"), ["y"])
+        np.testing.assert_array_equal(graphs.targets[:, 0], np.float32([-0.5, np.nan, 1.5]))
+    labels = molecules(table(tmp_path, "smiles,y\nC,+\nO,-\nN,+\n"), ["y"]).task.labels
+    assert labels == ("+", "-")
+
+
+@pytest.mark.parametrize(
+    ("separator", "cells", "message"),
+    [
+        (";", ["0,5", "1,5", "-2,5", "oops"], r"holds numbers but row 3 .*'oops'"),
+        (",", ["1.5 mM", "2 mM", "3e1 mM"], r"something beside them: row 0 .*'1.5 mM'"),
+        (",", ["5", "12 nM", "> 3 nM"], r"numbers with something beside them: row 1 .*'12 nM'"),
+        (",", [">5", "<1", "~3"], r"row 0 .*'>5'.*data.kind to multiclass"),
+        (";", ["1,5 mM", "2,25 mM"], r"row 0 .*'1,5 mM'"),
+        (",", [f"{'abcdefghijkl'[n]}x" for n in range(12)], r"12 different words in 12 rows"),
+    ],
+)  # fmt: skip
+def test_no_classification_is_guessed_of_what_are_numbers_or_names(
+    tmp_path, separator, cells, message
+):
+    lines = [f"C{separator}{cell}" for cell in cells]
+    read = table(tmp_path, "\n".join([f"smiles{separator}y", *lines, ""]))
+    with pytest.raises(ValueError, match=rf"set\.csv: column 'y'.*{message}"):
+        molecules(read, ["y"])
+    chosen = molecules(read, ["y"], kind="multiclass" if len(set(cells)) > 2 else "binary")
+    assert len(chosen.task.labels) == len(set(cells))
+
+
 def test_a_number_that_is_not_finite_is_named(tmp_path):
     for text in ("inf", "1e300"):
         read = table(tmp_path, f"smiles,y\nC,1.5\nC,{text}\n")

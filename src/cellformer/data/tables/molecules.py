@@ -27,6 +27,10 @@ from cellformer.data.targets import (
     parse_numbers,
 )
 
+MOST_GUESSED = 10
+"""Of this many classes none needs to be named as a classification, however few the rows."""
+_BEGINS_WITH_NUMBER = r"[<>=~\u2264\u2265\u00b1\s]*[+-]?[.,]?\d+(?:[.,]\d+)*"
+
 _PART_OF = {"train": "train", "training": "train", "val": "val", "valid": "val",
             "validation": "val", "test": "test"}  # fmt: skip
 
@@ -65,7 +69,7 @@ def molecules(
             f"cells of rank {task.rank}"
         )
     if task is None and targets_by_name:
-        chosen = kind or _kind(targets_by_name, table.where)
+        chosen = kind or _kind(targets_by_name, table)
         task = make_task(targets_by_name, chosen, metric, table.where)
     targets = (
         encode_targets(targets_by_name, task, table.where)
@@ -138,20 +142,11 @@ def _descriptor_columns(
     return values, faults
 
 
-def _kind(columns: dict[str, Column], where: str) -> Kind:
+def _kind(columns: dict[str, Column], table: Table) -> Kind:
+    where = table.where
     for name, values in columns.items():
-        if values.dtype == np.float64:
-            continue
-        numbers = parse_numbers(pd.Series(values), decimal_comma=False)
-        missing = pd.isna(values)
-        words = np.isnan(numbers) & ~missing
-        if words.sum() < (~missing).sum() - words.sum():
-            row = int(words.argmax())
-            raise ValueError(
-                f"{where}: column {name!r} holds numbers but row {row} "
-                f"(counted from 0) is {values[row]!r}; correct it, leave it blank, or choose "
-                "kind='multiclass' if the column names classes"
-            )
+        if values.dtype != np.float64:
+            _check_words(name, values, table)
     for name, values in columns.items():
         if pd.isna(values).all():
             raise ValueError(f"{where}: column {name!r} is blank in every row")
@@ -163,6 +158,40 @@ def _kind(columns: dict[str, Column], where: str) -> Kind:
     if two and (len(everything) == 2 or set(everything) <= {0, 1}):
         return "binary" if all(map(float.is_integer, everything)) else "regression"
     return "regression"
+
+
+def _check_words(name: str, values: Column, table: Table) -> None:
+    """Raises ValueError unless a column that holds words is one of classes beyond doubt.
+
+    It is not where most cells are numbers, where most begin with one (a unit or a sign beside it),
+    and where there are nearly as many different ones as rows.
+    """
+    known = np.flatnonzero(~pd.isna(values))
+    texts = pd.Series(values[known], dtype=object).astype(str)
+    words = np.isnan(parse_numbers(texts, table.dialect.separator != ","))
+    column = f"{table.where}: column {name!r}"
+    else_classes = "or set data.kind to multiclass if the column names classes"
+
+    def told(chosen: NDArray[np.bool_]) -> str:
+        row = int(known[int(chosen.argmax())])
+        return f"row {row} (counted from 0) is {values[row]!r}"
+
+    if words.sum() < len(texts) / 2:
+        raise ValueError(
+            f"{column} holds numbers but {told(words)}; correct it, leave it blank, {else_classes}"
+        )
+    begun = texts.str.match(_BEGINS_WITH_NUMBER).to_numpy(bool)
+    if begun.sum() > len(texts) / 2:
+        raise ValueError(
+            f"{column} holds numbers with something beside them: {told(begun & words)}; write "
+            f"plain numbers in one unit, {else_classes}"
+        )
+    different = texts.nunique()
+    if different > MOST_GUESSED and different > len(texts) / 2:
+        raise ValueError(
+            f"{column} has {different} different words in {len(texts)} rows, which is hardly a "
+            f"classification: {told(words)}; choose another column, {else_classes}"
+        )
 
 
 def _split(table: Table, column: str | None) -> dict[str, NDArray[np.int64]] | None:
