@@ -16,7 +16,7 @@ def molecule_positions(smiles: str) -> Float64[np.ndarray, "atom 2"]:
     """RDKit's coordinates of a structural formula, in the atom order of `Graph.from_smiles`.
 
     The unit is RDKit's (a bond is 1.5 long). Raises ValueError if the SMILES is not valid or has
-    more than `MAX_DRAWN_ATOMS` or `MAX_DRAWN_RINGS`.
+    more than 1,000 atoms or 2,000 rings.
     """
     molecule = parse_smiles(smiles)
     atoms, rings = molecule.GetNumAtoms(), molecule.GetRingInfo().NumRings()
