@@ -45,7 +45,8 @@ def runs() -> str:
 
 def _network(config: dict[str, Any]) -> str:
     if "attention" in config:
-        return f"`{config['attention']}`"
+        pairs = ", pairs described" if config["model"].get("pair_width") else ""
+        return f"`{config['attention']}`{pairs}"
     note = ", not the published network" if config["baseline"] == "MinCutPool" else ""
     return f"{config['baseline']} (PyG{note})"
 
