@@ -56,10 +56,9 @@ def _common(
     size, first = sizes[cell], offsets[cell]
     receiver = members[first + within // size] + first_receiver
     sender = members[first + within % size] + first_sender
-    keys = pairs.receivers * pairs.num_senders + pairs.senders
     wanted = receiver * pairs.num_senders + sender
-    if not len(keys):
+    if not len(pairs.keys):
         return CommonCells(cell[:0], cell[:0])
-    pair = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
-    there = (keys[pair] == wanted).nonzero().squeeze(1)
+    pair = torch.searchsorted(pairs.keys, wanted).clamp(max=len(pairs.keys) - 1)
+    there = (pairs.keys[pair] == wanted).nonzero().squeeze(1)
     return CommonCells(pair[there], cell[there])

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
+from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
 from cellformer.attention.operator import attend_arrows
 from cellformer.model.diagram import TensorDiagram
 from cellformer.model.pair_terms import Attended, Paired, PairTerms
@@ -84,12 +84,12 @@ class LayerOptions:
     ) -> ArrowAttention:
         """One attention between these columns; ``terms`` belong to pairs that are described."""
         head_width = self.width // self.heads
-        pattern, own = attended, None
+        pattern: Pattern
         if isinstance(attended, Paired):
             assert terms is not None
-            pattern = attended.neighborhood
-            own = terms(attended.vectors)
-        assert not isinstance(pattern, Paired)
+            pattern, own = attended.neighborhood, terms(attended.vectors)
+        else:
+            pattern, own = attended, None
         return ArrowAttention(
             query, key, value, output, head_width, head_width, self.heads, pattern, theta, own
         )

@@ -1,6 +1,6 @@
 """From relations and a batch to the patterns that attention reads, once per forward."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,13 +44,22 @@ def described_patterns(
     the batch. Raises ValueError as `patterns` does, and `DenseMemoryError` where all pairs of a
     complex do not fit into memory.
     """
-    cells = _Complexes.of(batch)
     keys = [(relation.key, relation.dense, binary, "described", steps) for relation in relations]
     lacking = [
         (key, relation)
         for key, relation in zip(keys, relations, strict=True)
         if relation.max_rank <= batch.dim and key not in batch.neighborhoods
     ]
+    if lacking:
+        _describe(batch, lacking, binary, steps)
+    return tuple(batch.neighborhoods.get(key) for key in keys)
+
+
+def _describe(
+    batch: CellBatch, lacking: Sequence[tuple[Hashable, Relation]], binary: bool, steps: int
+) -> None:
+    """Has the batch keep what is described of these relations, under their keys."""
+    cells = _Complexes.of(batch)
     listed = [_listed(_pattern(batch, relation, cells, binary), steps) for _, relation in lacking]
     groups = [
         CellPairs(
@@ -62,10 +71,9 @@ def described_patterns(
         )
         for (_, relation), pairs in zip(lacking, listed, strict=True)
     ]
-    features = pair_features(batch, groups, steps) if groups else ()
+    features = pair_features(batch, groups, steps)
     for (key, _), pairs, known in zip(lacking, listed, features, strict=True):
         batch.keep(key, replace(pairs.neighborhood, features=_half(known)))
-    return tuple(batch.neighborhoods.get(key) for key in keys)
 
 
 def _half(features: Float32[np.ndarray, "pair feature"]) -> Float16[Tensor, "pair feature"]:

@@ -39,6 +39,11 @@ class Neighborhood:
         return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.senders))
 
     @cached_property
+    def keys(self) -> Int64[Tensor, " pair"]:
+        """A number for every pair by its two cells, ascending where senders are."""
+        return self.receivers * self.num_senders + self.senders
+
+    @cached_property
     def transposed(self) -> TransposedPairs:
         """The pairs sorted by sender, as the gradients of what senders send read them."""
         return TransposedPairs.of(self.num_senders, self.offsets, self.senders)
