@@ -1,0 +1,1 @@
+"""Peers on the same rows: `python -m benchmarks.accuracy`."""
