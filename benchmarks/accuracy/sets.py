@@ -2,8 +2,8 @@
 
 Named before the first trial: whatever is chosen is chosen by the development group, and the
 judging group is looked at once, afterwards. ESOL, FreeSolv and CHEMBL264_Ki had been looked at
-before, so they develop; the other tables of MoleculeACE with up to 1,400 rows, in the order of their
-number of rows, belong to the two groups in turn.
+before, so they develop; the other tables of MoleculeACE with up to 1,400 rows, in the order of
+their number of rows, belong to the two groups in turn.
 """
 
 from dataclasses import dataclass

@@ -3,6 +3,7 @@ import pytest
 from rdkit import Chem
 
 from cellformer.chemistry.canonical import canonical_smiles
+from cellformer.chemistry.fingerprints import morgan_counts
 from cellformer.chemistry.fragments import largest_fragment
 from cellformer.chemistry.limits import (
     MAX_ATOMS,
@@ -11,7 +12,6 @@ from cellformer.chemistry.limits import (
     MAX_WRITTEN_ATOMS,
     check_text,
 )
-from cellformer.chemistry.morgan import morgan_counts
 from cellformer.chemistry.smiles import atoms_and_bonds, parse_smiles
 from cellformer.data.splitting.molecule_keys import molecule_keys
 from cellformer.data.splitting.splits import scaffold_groups, scaffold_of
@@ -106,7 +106,7 @@ def test_a_chain_may_be_as_long_as_it_can_be_written_and_bonds_are_counted_once(
 
 def test_what_takes_quadratic_or_cubic_time_stops_at_smaller_molecules():
     long, drawn = "C" * (MAX_ATOMS + 1), "C" * (MAX_DRAWN_ATOMS + 1)
-    with pytest.raises(ValueError, match="10,001 atoms; Morgan counts"):
+    with pytest.raises(ValueError, match="10,001 atoms; fingerprints"):
         morgan_counts([long])
     far = f"O{'C' * MAX_WRITTEN_ATOMS}"
     assert canonical_smiles(far) == canonical_smiles(f" {far}") == far

@@ -48,6 +48,7 @@ def test_every_field_of_an_architecture_can_be_another(ring):
         "theta_per_head": True,
         "final_norm": True,
         "random_signs": False,
+        "descriptor_head": "network",
         "descriptor_width": 24,
         "descriptor_dropout": 0.6,
     }

@@ -28,7 +28,9 @@ def complexes(counts=COUNTS, values=VALUES):
 
 def config_for(ragged):
     shape = replace(DataShape.of(ragged), descriptors=DescriptorShape.of(ragged.descriptors))
-    architecture = ArchitectureConfig(width=8, layers=1, heads=2, descriptor_width=8)
+    architecture = ArchitectureConfig(
+        width=8, layers=1, heads=2, descriptor_head="network", descriptor_width=8
+    )
     return ModelConfig(architecture, shape)
 
 

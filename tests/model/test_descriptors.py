@@ -34,7 +34,8 @@ def complexes(graphs=GRAPHS, counts=COUNTS, values=VALUES):
 def model_for(ragged, **options):
     torch.manual_seed(0)
     shape = replace(DataShape.of(ragged), descriptors=DescriptorShape.of(ragged.descriptors))
-    options = {"width": 16, "layers": 2, "heads": 2, **options}
+    network = {"descriptor_head": "network"}
+    options = {"width": 16, "layers": 2, "heads": 2, **network, **options}
     config = ModelConfig(ArchitectureConfig(**options), shape)
     return cell_model(config, attention_plan("general-sparse", max_rank=2)).eval()
 

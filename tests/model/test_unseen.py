@@ -10,7 +10,9 @@ from cellformer.model.described import cell_model
 from cellformer.model.pairwise import pairwise_sparse
 from cellformer.model.unseen import silence_unseen
 
-SMALL = ArchitectureConfig(width=8, layers=1, heads=2, descriptor_width=6)
+SMALL = ArchitectureConfig(
+    width=8, layers=1, heads=2, descriptor_head="network", descriptor_width=6
+)
 COUNTS = np.array([[1, 0, 2, 0], [0, 0, 1, 0], [3, 1, 0, 0]], np.uint8)
 
 

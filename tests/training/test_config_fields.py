@@ -29,6 +29,7 @@ NO_LAYERS = {"model.readout_layers": 0}
 DENSE = {"attention": "general-dense"}
 PAIRS = {"model.pair_width": 4}
 COUNTS = {"data.source": "rows.csv", "data.target": ("y",)}
+NETWORK = COUNTS | {"model.descriptor_head": "network"}
 
 MODEL = {
     "width": ({}, 8),
@@ -55,8 +56,9 @@ MODEL = {
     "pair_steps": (PAIRS, 3),
     "pair_values": (PAIRS, 1),
     "random_signs": ({}, False),
-    "descriptor_width": (COUNTS, 8),
-    "descriptor_dropout": (COUNTS, 0.1),
+    "descriptor_head": (COUNTS, "network"),
+    "descriptor_width": (NETWORK, 8),
+    "descriptor_dropout": (NETWORK, 0.1),
 }
 """For each field what else is set in both cases, and a value other than the default."""
 
@@ -96,8 +98,9 @@ REFUSED = {
     "pooling": ("strip", {}, "mean"),
     "readout_dropout": ("rings.npz", NO_LAYERS, 0.1),
     "theta_per_head": ("rings.npz", {}, True),
-    "descriptor_width": ("rings.npz", {}, 8),
-    "descriptor_dropout": ("rings.npz", {}, 0.1),
+    "descriptor_head": ("rings.npz", {}, "network"),
+    "descriptor_width": ("rings.npz", {"model.descriptor_head": "network"}, 8),
+    "descriptor_dropout": ("rings.npz", {"model.descriptor_head": "network"}, 0.1),
 }
 """Where a field of the model has no use: the source, what else is set, and a value."""
 

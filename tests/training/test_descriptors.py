@@ -17,7 +17,7 @@ from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import Table
 from cellformer.model.config import ArchitectureConfig
 from cellformer.model.described import DescribedTransformer
-from cellformer.training.answers.counts_share import balance
+from cellformer.training.answers.descriptor_share import balance
 from cellformer.training.answers.predict import predict
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
@@ -28,7 +28,9 @@ from cellformer.training.sklearn_estimators import CellularRegressor
 from cellformer.training.train import resume, train
 from tiny import SMILES
 
-SMALL = ArchitectureConfig(width=16, layers=1, heads=2, descriptor_width=32)
+SMALL = ArchitectureConfig(
+    width=16, layers=1, heads=2, descriptor_head="network", descriptor_width=32
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,13 @@ def config(frame, tmp_path_factory):
     file = tmp_path_factory.mktemp("table") / "table.csv"
     frame.to_csv(file, index=False)
     return RunConfig(
-        data=DataConfig(source=str(file), target=("y",), descriptors=("T",), encodings="rwpe:2"),
+        data=DataConfig(
+            source=str(file),
+            target=("y",),
+            descriptors=("T",),
+            encodings="rwpe:2",
+            molecule_descriptors="morgan",
+        ),
         model=SMALL,
         training=TrainingConfig(epochs=40, batch_size=8, device="cpu"),
     )
@@ -131,8 +139,8 @@ def test_fingerprints_are_for_tables_unless_chosen(config):
     assert preparation_of(DataConfig(), "zinc").molecule_descriptors == "none"
     chosen = preparation_of(DataConfig(molecule_descriptors="morgan"), "nci")
     assert chosen.molecule_descriptors == "morgan"
-    settled = preparation_of(config.data, config.data.source)
-    assert settled.molecule_descriptors == "morgan"
+    table = replace(config.data, molecule_descriptors="auto")
+    assert preparation_of(table, table.source).molecule_descriptors == "fingerprints"
 
 
 def test_a_run_of_before_has_no_fingerprints(config, run, tmp_path):
@@ -180,7 +188,7 @@ def test_an_estimate_knows_the_table(config):
 def test_an_estimator_reads_fingerprints_unless_told_otherwise():
     options = {"width": 16, "layers": 1, "heads": 2, "epochs": 1, "device": "cpu"}
     sizes = np.arange(24.0)
-    for chosen, read in (("morgan", True), ("none", False)):
+    for chosen, read in (("fingerprints", True), ("none", False)):
         fitted = CellularRegressor(molecule_descriptors=chosen, **options).fit(SMILES, sizes)
         model = fitted.ensemble_.runs[0].module.model
         assert isinstance(model, DescribedTransformer) == read

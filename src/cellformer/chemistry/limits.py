@@ -13,6 +13,8 @@ MAX_CHARACTERS = 100_000
 MAX_ATOMS = 10_000
 """As written, hydrogens too. Chains and trees of plain atoms may have as many as can be written:
 reading them takes linear time. They get no fingerprint beyond this."""
+MAX_PAIRED_ATOMS = 1_000
+"""Of a molecule whose pairs of atoms are counted, which takes cubic time."""
 MAX_WRITTEN_ATOMS = 5_000
 """Of a molecule that RDKit writes as a SMILES: it walks along a chain by calls within calls, and
 three times as many atoms overflow the stack of a process."""

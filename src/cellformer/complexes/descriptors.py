@@ -64,3 +64,12 @@ def with_values(
         return given
     counts = np.zeros((len(values), 0), np.uint8) if given is None else given.counts
     return Descriptors(counts, values)
+
+
+def with_columns(
+    given: Descriptors | None, columns: Float32[np.ndarray, "complex column"] | None
+) -> Descriptors | None:
+    """The same descriptors with more values after theirs, if there are any."""
+    if given is None or columns is None:
+        return with_values(given, columns)
+    return Descriptors(given.counts, np.concatenate([given.values, columns], axis=1))

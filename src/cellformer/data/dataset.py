@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64, UInt8
+from jaxtyping import Bool, Float32, Int64
 from numpy.typing import NDArray
 
 from cellformer.basics.checks import one_of
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.descriptors import Descriptors, with_values
+from cellformer.complexes.descriptors import Descriptors, with_columns
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import ranges
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["regression", "binary", "multiclass"]
 Metric: TypeAlias = str
 """One that the kind of task allows, or one of your own, ``package.module:Name``."""
 Label: TypeAlias = int | str
-MoleculeDescriptors: TypeAlias = Literal["none", "morgan"]
+MoleculeDescriptors: TypeAlias = Literal["none", "morgan", "fingerprints"]
 
 DEFAULT_METRIC: dict[Kind, Metric] = {
     "regression": "mae",
@@ -125,13 +125,18 @@ class SmilesList:
         """The molecule's graph; raises ValueError with RDKit's reason if there is none."""
         return Graph.from_smiles(self.smiles[row], scheme=self.scheme)
 
-    def counts(self, rows: Int64[np.ndarray, " row"]) -> UInt8[np.ndarray, "row count"] | None:
+    def described(self, rows: Int64[np.ndarray, " row"]) -> Descriptors | None:
         """The descriptors of some molecules, which have to be valid; None where there are none."""
         if self.descriptors == "none":
             return None
-        from cellformer.chemistry.morgan import morgan_counts
+        from cellformer.chemistry.fingerprints import fingerprint_counts, morgan_counts
 
-        return morgan_counts([self.smiles[row] for row in rows])
+        smiles = [self.smiles[row] for row in rows]
+        if self.descriptors == "morgan":
+            return Descriptors(morgan_counts(smiles), np.zeros((len(rows), 0), np.float32))
+        from cellformer.chemistry.physical import physical_values
+
+        return Descriptors(fingerprint_counts(smiles), physical_values(smiles))
 
     def part(self, start: int, stop: int) -> "SmilesList":
         """The rows ``start:stop``."""
@@ -147,8 +152,7 @@ class SmilesList:
 
 def descriptors_of(graphs: GraphSequence, rows: Int64[np.ndarray, " row"]) -> Descriptors | None:
     """What is computed of some graphs as wholes, which have to be valid; None if nothing is."""
-    counts = graphs.counts(rows) if isinstance(graphs, SmilesList) else None
-    return None if counts is None else Descriptors(counts, np.zeros((len(rows), 0), np.float32))
+    return graphs.described(rows) if isinstance(graphs, SmilesList) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +237,7 @@ class GraphSet:
     def described(self, row: int, cells: CellComplex) -> CellComplex:
         """The complex of a row with the descriptors of that row."""
         one = np.array([row])
-        given = with_values(descriptors_of(self.graphs, one), self.columns_of(one))
+        given = with_columns(descriptors_of(self.graphs, one), self.columns_of(one))
         return replace(cells, descriptors=given)
 
     def has_target(self) -> Bool[np.ndarray, " row"]:

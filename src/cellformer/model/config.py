@@ -19,6 +19,7 @@ Pooling: TypeAlias = Literal["sum", "mean"]
 Position: TypeAlias = Literal["concat", "sum"]
 EdgeSignal: TypeAlias = Literal["sum", "concat"]
 NeighborWeights: TypeAlias = Literal["counts", "binary"]
+DescriptorHead: TypeAlias = Literal["kernel", "network"]
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,9 @@ class ArchitectureConfig:
         pair_steps: Up to how many steps of a walk from cell to cell are known of a pair.
         pair_values: Columns that each head receives of the pairs, beside those of the values.
         random_signs: Whether training draws the ambiguous signs of encodings at random.
-        descriptor_width: Hidden columns of the network on the counts that describe complexes,
-            which stands beside the transformer.
+        descriptor_head: What stands beside the transformer where counts describe complexes: a
+            regression by kernels over the complexes of the training part, or a network.
+        descriptor_width: Hidden columns of this network.
         descriptor_dropout: Dropout of these; two fifths as much of the counts themselves.
     """
 
@@ -87,6 +89,7 @@ class ArchitectureConfig:
     pair_steps: int = 8
     pair_values: int = 2
     random_signs: bool = True
+    descriptor_head: DescriptorHead = "kernel"
     descriptor_width: int = 512
     descriptor_dropout: float = 0.5
 
@@ -96,6 +99,7 @@ class ArchitectureConfig:
         at_least(0, pair_width=self.pair_width, pair_values=self.pair_values)
         at_least(1, pair_steps=self.pair_steps)
         _check_pairs(self)
+        _check_descriptors(self)
         if self.feedforward_width is not None:
             at_least(1, feedforward_width=self.feedforward_width)
         if self.width % self.heads:
@@ -116,6 +120,7 @@ class ArchitectureConfig:
             ("position", Position),
             ("edge_signal", EdgeSignal),
             ("neighbor_weights", NeighborWeights),
+            ("descriptor_head", DescriptorHead),
         ):
             one_of(get_args(choices), **{name: getattr(self, name)})
 
@@ -300,6 +305,7 @@ class ModelConfig:
         check_complete(cls, values, "model")
         # Descriptions of before lack what has no effect on their models, or was the only choice.
         spare = {
+            "descriptor_head": "network",
             "descriptor_width": 512,
             "descriptor_dropout": 0.5,
             "readout": "network",
@@ -331,6 +337,14 @@ def _descriptors_from(values: Mapping[str, Any] | None) -> DescriptorShape | Non
     check_complete(DescriptorShape, values, "descriptors")
     columns = (tuple(values[name]) for name in ("mean", "deviation", "blank"))
     return DescriptorShape(values["counts"], *columns)
+
+
+def _check_descriptors(chosen: ArchitectureConfig) -> None:
+    if chosen.descriptor_head == "kernel":
+        for entry in fields(chosen):
+            of_network = entry.name in ("descriptor_width", "descriptor_dropout")
+            if of_network and getattr(chosen, entry.name) != entry.default:
+                raise ValueError(f"{entry.name} is of no use without descriptor_head=network")
 
 
 def _check_pairs(chosen: ArchitectureConfig) -> None:

@@ -11,9 +11,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cellformer.complexes.batches.batch import CellBatch
-from cellformer.model.config import ModelConfig
+from cellformer.model.config import DescriptorShape, ModelConfig
 from cellformer.model.descriptors import CountHead, DescriptorValues
 from cellformer.model.embedding import CellEmbedding
+from cellformer.model.kernel_head import KernelHead
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.transformer import CellularTransformer
 
@@ -25,7 +26,8 @@ class DescribedTransformer(nn.Module):
     """Predicts for complexes that have descriptors: from their cells, values and counts.
 
     Values move the hidden vectors of the cells before the first layer, and the prediction
-    (`DescriptorValues`); counts have a prediction of their own (`CountHead`). Raises ValueError
+    (`DescriptorValues`); counts have a prediction of their own (`KernelHead` or `CountHead`).
+    Raises ValueError
     if the configuration describes no descriptors, and as `CellularTransformer` does.
     """
 
@@ -45,17 +47,7 @@ class DescribedTransformer(nn.Module):
         self.values = (
             DescriptorValues(described, architecture.width, outputs) if described.mean else None
         )
-        self.counts = (
-            CountHead(
-                described,
-                0 if self.values is None else self.values.columns,
-                architecture.descriptor_width,
-                outputs,
-                architecture.descriptor_dropout,
-            )
-            if described.counts
-            else None
-        )
+        self.counts = _count_head(config, described, self.values) if described.counts else None
         self.register_load_state_dict_pre_hook(_within)  # type: ignore[no-untyped-call]
 
     @property
@@ -90,7 +82,7 @@ class DescribedTransformer(nn.Module):
     ) -> Float[Tensor, "complex output"]:
         """`forward` after the embedding: the prediction for these first hidden vectors."""
         prediction = self._from_cells(cells, batch)
-        if self.counts is None:
+        if self.counts is None or not self.counts.answers:
             return prediction
         return self.counts.joined(prediction, self._from_counts(self.counts, batch))
 
@@ -99,7 +91,7 @@ class DescribedTransformer(nn.Module):
         the counts; `forward` gives a weighted mean of the two.
         """
         from_cells = self._from_cells(self.embedded(batch), batch)
-        if self.counts is None:
+        if self.counts is None or not self.counts.answers:
             return [from_cells]
         return [from_cells, self._from_counts(self.counts, batch)]
 
@@ -119,8 +111,11 @@ class DescribedTransformer(nn.Module):
         added: Tensor = self.values(self.values.known(batch))
         return prediction + added
 
-    def _from_counts(self, head: CountHead, batch: CellBatch) -> Float[Tensor, "complex output"]:
-        prediction: Tensor = head(batch, None if self.values is None else self.values.known(batch))
+    def _from_counts(
+        self, head: CountHead | KernelHead, batch: CellBatch
+    ) -> Float[Tensor, "complex output"]:
+        known = None if self.values is None else self.values.known(batch)
+        prediction: Tensor = head(batch) if isinstance(head, KernelHead) else head(batch, known)
         return prediction
 
     def _moved(
@@ -129,6 +124,21 @@ class DescribedTransformer(nn.Module):
         if self.values is None:
             return cells
         return self.values.shifted(cells, self.values.known(batch), batch)
+
+
+def _count_head(
+    config: ModelConfig, described: DescriptorShape, values: DescriptorValues | None
+) -> CountHead | KernelHead:
+    architecture, outputs = config.architecture, config.data.outputs
+    if architecture.descriptor_head == "kernel":
+        return KernelHead(described, outputs)
+    return CountHead(
+        described,
+        0 if values is None else values.columns,
+        architecture.descriptor_width,
+        outputs,
+        architecture.descriptor_dropout,
+    )
 
 
 CellModel: TypeAlias = CellularTransformer | DescribedTransformer

@@ -34,9 +34,8 @@ class DescriptorValues(nn.Module):
     def known(self, batch: CellBatch) -> Float[Tensor, "complex column"]:
         """The values in units of their deviation, and 1 where one is unknown that may be so."""
         values = described(batch, self.shape)[:, self.shape.counts :]
-        mean, deviation = values.new_tensor([self.shape.mean, self.shape.deviation])
         unknown = torch.isnan(values)
-        scaled = torch.where(unknown, 0.0, (values - mean) / deviation)
+        scaled = standardized(values, self.shape)
         joined = torch.cat([scaled, unknown[:, self.blanks].to(scaled.dtype)], dim=1)
         weight: Tensor = self.to_cells.weight
         return joined.to(weight.dtype)
@@ -74,6 +73,11 @@ class CountHead(nn.Module):
         self.network = nn.Sequential(nn.ReLU(), nn.Dropout(drop), nn.Linear(width, outputs))
         self.register_buffer("share", torch.tensor(0.5))
 
+    @property
+    def answers(self) -> bool:
+        """Whether it takes part in the joint prediction."""
+        return True
+
     def forward(
         self, batch: CellBatch, known: Float[Tensor, "complex column"] | None
     ) -> Float[Tensor, "complex output"]:
@@ -92,6 +96,14 @@ class CountHead(nn.Module):
             lot = torch.rand(len(from_cells), 1, device=from_cells.device)
             return torch.where(lot < 0.5, from_counts, from_cells)
         return torch.lerp(from_cells, from_counts, self.get_buffer("share").to(from_cells))
+
+
+def standardized(
+    values: Float[Tensor, "complex value"], shape: DescriptorShape
+) -> Float[Tensor, "complex value"]:
+    """The values in units of their deviation from the mean, which stands in for unknown ones."""
+    mean, deviation = values.new_tensor([shape.mean, shape.deviation])
+    return torch.where(torch.isnan(values), 0.0, (values - mean) / deviation)
 
 
 def described(batch: CellBatch, shape: DescriptorShape) -> Float[Tensor, "complex descriptor"]:

@@ -32,5 +32,5 @@ def _unused(config: ModelConfig, plan: AttentionPlan) -> Iterator[tuple[str, str
     if not any(relation.dense for relation in plan.relations(plan.diagram.max_rank)):
         yield "theta_per_head", "with dense attention"
     if data.descriptors is None or not data.descriptors.counts:
-        for name in ("descriptor_width", "descriptor_dropout"):
+        for name in ("descriptor_width", "descriptor_dropout", "descriptor_head"):
             yield name, "to complexes that counts describe (data.molecule_descriptors)"

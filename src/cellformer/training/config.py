@@ -43,9 +43,11 @@ class PreparationConfig:
     descriptors: tuple[str, ...] = ()
     """Columns of numbers of a table that describe its molecules, beside their structure; new
     molecules need them too. Where a cell is blank, the mean of the training part stands in."""
-    molecule_descriptors: Literal["auto", "none", "morgan"] = "auto"
+    molecule_descriptors: Literal["auto", "none", "morgan", "fingerprints"] = "auto"
     """What is computed of molecules given as SMILES as wholes: morgan counts the fragments within
-    two bonds of each atom (ECFP4). auto: morgan for a table, none elsewhere."""
+    two bonds of each atom (ECFP4); fingerprints counts pairs of atoms, paths and fragments by their
+    chemical role too, and adds RDKit's physical values, log P among them. auto: fingerprints for a
+    table, none elsewhere."""
     ring_features: bool = False
     """Whether 2-cells get features: size and neighbors, and in molecules with the features standard
     or ogb also aromaticity, heteroatoms, multiple bonds and conjugation."""

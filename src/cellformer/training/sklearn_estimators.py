@@ -85,7 +85,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         *,
         lifting: str = "induced-cycles",
         encodings: str = "rwbspe+rwpe",
-        molecule_descriptors: MoleculeDescriptors = "morgan",
+        molecule_descriptors: MoleculeDescriptors = "fingerprints",
         descriptors: str | Sequence[str] = (),
         attention: str = "general-sparse",
         width: int = 64,

@@ -16,7 +16,7 @@ from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_to_dict
 from cellformer.model.unseen import silence_unseen
-from cellformer.training.answers.counts_share import balance_weights
+from cellformer.training.answers.descriptor_share import settle_descriptors
 from cellformer.training.answers.summary import write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
 from cellformer.training.loop.compiling import check_sparse, compile_layers
@@ -174,7 +174,7 @@ def _run(
     checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after, callbacks)
 
     def finish() -> Summary:
-        balance_weights(folder, module, model, materials)
+        settle_descriptors(folder, module, model, materials)
         parameters = sum(p.numel() for p in model.parameters())
         return write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
 

@@ -195,14 +195,14 @@ def test_rows_that_rdkit_fails_on_are_rows_without_a_complex(tmp_path):
 
 
 def test_a_row_without_a_description_is_a_row_without_a_complex(tmp_path, monkeypatch):
-    monkeypatch.setattr("cellformer.chemistry.morgan.MAX_ATOMS", 4)
+    monkeypatch.setattr("cellformer.chemistry.fingerprints.MAX_ATOMS", 4)
     source = smiles_set("CCO", "nope", "C1CCCC1", "CC", descriptors="morgan")
     made = prepare(source, LIFTING, ENCODINGS, cache_dir=tmp_path)
     assert made.rows.tolist() == [0, 3]
-    assert "5 atoms; Morgan counts" in dict(made.failures)[2]
-    expected = source.graphs.counts(np.array([0, 3]))
+    assert "5 atoms; fingerprints" in dict(made.failures)[2]
+    expected = source.graphs.described(np.array([0, 3])).counts
     np.testing.assert_array_equal(made.complexes.descriptors.counts, expected)
-    with pytest.raises(ValueError, match=r"none of 1 rows has a complex.*Morgan"):
+    with pytest.raises(ValueError, match=r"none of 1 rows has a complex.*fingerprints"):
         prepare(smiles_set("C1CCCC1", descriptors="morgan"), LIFTING, [], cache_dir=tmp_path)
 
 

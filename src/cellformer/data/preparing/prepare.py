@@ -18,7 +18,7 @@ from jaxtyping import Int64
 from cellformer import __version__
 from cellformer.basics.files import cache_root
 from cellformer.basics.progress import progress
-from cellformer.complexes.descriptors import with_values
+from cellformer.complexes.descriptors import with_columns
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.store import (
     FORMAT_VERSION,
@@ -166,7 +166,7 @@ class _Job:
                 complexes,
                 targets=targets,
                 target_rank=task.rank if task else None,
-                descriptors=with_values(complexes.descriptors, self.source.columns_of(rows)),
+                descriptors=with_columns(complexes.descriptors, self.source.columns_of(rows)),
             ),
             rows,
             tuple(sorted(reasons.items())),

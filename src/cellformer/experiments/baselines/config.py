@@ -85,7 +85,7 @@ class BaselineConfig:
                 f"networks on graphs read vertices and edges: data.lifting must be skeleton, "
                 f"got {self.data.lifting}"
             )
-        if self.data.descriptors or self.data.molecule_descriptors == "morgan":
+        if self.data.descriptors or self.data.molecule_descriptors not in ("auto", "none"):
             raise ValueError(
                 "networks on graphs read no descriptors of molecules: leave data.descriptors out, "
                 "and data.molecule_descriptors at none"

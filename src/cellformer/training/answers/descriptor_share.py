@@ -1,4 +1,4 @@
-"""How much of a prediction comes from a complex's counts, and how much from its cells."""
+"""How much of a prediction comes from a complex's descriptors, and how much from its cells."""
 
 import logging
 
@@ -9,7 +9,9 @@ from jaxtyping import Int64
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.loading.loader import batches
 from cellformer.model.described import CellModel, DescribedTransformer
-from cellformer.training.loop.loss import loss_of
+from cellformer.model.kernel_head import KernelHead
+from cellformer.training.answers.kernel_fit import fit_kernel
+from cellformer.training.loop.loss import each_loss
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.materials.materials import Materials
 from cellformer.training.runs.run_folder import RunFolder, load_weights, save_weights
@@ -20,20 +22,26 @@ STEPS = 20
 """The share is a multiple of one part of so many."""
 
 
-def balance_weights(
+def settle_descriptors(
     folder: RunFolder, module: CellularModule, model: CellModel, materials: Materials
 ) -> None:
-    """Writes the best share into the weights that a run has kept, for each of them.
+    """Fits what is fitted once, and writes it with the best share into the weights of a run.
 
     ``model`` is that of the module, and is left with the last weights. Nothing happens to one
     that reads no counts.
     """
     if not isinstance(model, DescribedTransformer) or model.counts is None:
         return
+    head = model.counts
+    if isinstance(head, KernelHead):
+        fit_kernel(module, head, materials)
+    fitted = head.references() if isinstance(head, KernelHead) else {}
     for which in ("best", "last"):
         path = folder.weights(which)
         if path.exists():  # no epoch may have been the best one
             load_weights(path, model)
+            if isinstance(head, KernelHead):
+                head.keep(fitted)
             share = balance(module, model, materials.complexes, materials.split["val"])
             save_weights(path, model)
             logger.info("%s weights: the fingerprints have a share of %.2f", which, share)
@@ -48,8 +56,12 @@ def balance(
 ) -> float:
     """Sets, and returns, the share of the counts that has the least loss on validation complexes.
 
-    It does not depend on the share of before. Of equal ones the smallest is taken. Raises
-    ValueError for a model that reads no counts.
+    It does not depend on the share of before. Of equal ones the smallest is taken; but of kernels,
+    the largest whose loss is not above the least one by more than the standard error of their
+    difference. The epoch of the cells was chosen on the same complexes, which flatters them, while
+    the kernels have seen none of these. Source: the rule of one standard error (Breiman et al.,
+    "Classification and Regression Trees", 1984). Raises ValueError for a model that reads no
+    counts.
     """
     if model.counts is None:
         raise ValueError("this model reads no counts, so there is nothing to balance")
@@ -61,16 +73,17 @@ def balance(
         assert moved.targets is not None
         parts.append((*model.opinions(moved), module.scaling.scale(moved.targets)))
     from_cells, from_counts, targets = (torch.cat(part) for part in zip(*parts, strict=True))
-    losses = [
-        loss_of(
-            module.task,
-            module.loss,
-            torch.lerp(from_cells, from_counts, step / STEPS).float(),
-            targets,
-            module.class_weights,
-        )
-        for step in range(STEPS + 1)
-    ]
-    share = int(torch.stack(losses).argmin()) / STEPS
+    losses, known = [], targets
+    for step in range(STEPS + 1):
+        joint = torch.lerp(from_cells, from_counts, step / STEPS).float()
+        each, known = each_loss(module.task, module.loss, joint, targets, module.class_weights)
+        losses.append(each.sum(1))
+    by_step = torch.stack(losses)[:, known.any(1)]  # step complex
+    best = int(by_step.sum(1).argmin())
+    if isinstance(model.counts, KernelHead):
+        above = by_step - by_step[best]
+        chance = above.std(1, correction=0) * above.shape[1] ** 0.5
+        best = int((above.sum(1) <= chance).nonzero().max())
+    share = best / STEPS
     model.counts.get_buffer("share").fill_(share)
     return share

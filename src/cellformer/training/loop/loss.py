@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
@@ -43,6 +43,21 @@ def total_loss(
 ) -> tuple[Float[Tensor, ""], Int64[Tensor, ""]]:
     """The sum of the losses over all present targets of a batch, and their number.
 
+    See `each_loss`.
+    """
+    each, present = each_loss(task, loss, outputs, targets, class_weights)
+    return each.sum(), present.sum()
+
+
+def each_loss(
+    task: Task,
+    loss: str,
+    outputs: Float[Tensor, "row output"],
+    targets: Float[Tensor, "row target"],
+    class_weights: Float[Tensor, "target class"] | None = None,
+) -> tuple[Each, Bool[Tensor, "row target"]]:
+    """The loss of each target of a batch, 0 where it is missing, and where it is present.
+
     A value's part is multiplied by its class's entry in ``class_weights``, if given. See
     `loss_function` for ``loss``.
     """
@@ -52,7 +67,7 @@ def total_loss(
     if class_weights is not None:
         rows = class_weights.to(each).expand(len(known), -1, -1)  # row target class
         each = each * rows.gather(2, known.long()[:, :, None])[:, :, 0]
-    return torch.where(present, each, 0).sum(), present.sum()
+    return torch.where(present, each, 0), present
 
 
 @cache

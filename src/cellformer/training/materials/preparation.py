@@ -84,7 +84,7 @@ def check_use(config: PreparationConfig, opened: GraphSet) -> None:
 
 def _descriptors(config: PreparationConfig, source: str) -> MoleculeDescriptors:
     if config.molecule_descriptors == "auto":
-        return "morgan" if is_table(source) and config.reader is None else "none"
+        return "fingerprints" if is_table(source) and config.reader is None else "none"
     return config.molecule_descriptors
 
 

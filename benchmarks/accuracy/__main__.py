@@ -1,0 +1,117 @@
+"""Ours and its peers on the same rows of small tables of molecules.
+
+    scripts/peers
+    CELLFORMER_DATA=folder python -m benchmarks.accuracy --group judging --out results/accuracy.json
+
+trains every learner on every table with every seed, each with one thread and its own defaults, and
+prints test error and time side by side. What ``--folder`` holds is not made again, so the same
+command goes on where it was stopped. The error is the root mean square error on the test rows; a
+ratio is the mean error of ours by that of a peer. The last lines have geometric means of ratios,
+and the worst ratio.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from rdkit import __version__ as rdkit_version
+
+from benchmarks.accuracy.learners import Learner, Score, learners
+from benchmarks.accuracy.rows import written
+from benchmarks.accuracy.sets import DEVELOPMENT, JUDGING, TABLES
+from benchmarks.timing import machine
+from cellformer.basics.files import replace_atomically
+
+NAMES = ("cellformer", "chemprop", "forest", "boosting", "gin", "gps")
+Scores: TypeAlias = Mapping[str, Mapping[str, Sequence[Score]]]
+"""By table and learner, one for each seed."""
+
+
+def main() -> None:
+    """Makes what is missing, prints the table, and writes it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--group", choices=["development", "judging"], default="judging")
+    parser.add_argument("--sets", nargs="+", choices=TABLES, default=None)
+    parser.add_argument("--learners", nargs="+", choices=NAMES, default=list(NAMES))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    parser.add_argument("--folder", type=Path, default=Path("runs/accuracy"))
+    parser.add_argument("--peers", type=Path, default=Path(".venv-peers"))
+    parser.add_argument("--label", default="cellformer", help="of ours with the extra arguments")
+    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("extra", nargs="*", help="further arguments of cellformer train, after --")
+    chosen = parser.parse_args()
+    sets = chosen.sets or list(DEVELOPMENT if chosen.group == "development" else JUDGING)
+    by_name = learners(chosen.peers, chosen.extra)
+    found: dict[str, dict[str, list[Score]]] = {name: {} for name in sets}
+    for seed in chosen.seeds:
+        for name in sets:
+            folder = chosen.folder / name
+            rows = written(TABLES[name], seed, chosen.peers / "moleculeace", folder)
+            for learner in chosen.learners:
+                label = chosen.label if learner == "cellformer" else learner
+                score = learned(by_name[learner], rows, seed, folder / f"{label}-{seed}")
+                found[name].setdefault(learner, []).append(score)
+                print(
+                    f"{name}, {label}, seed {seed}: {score.rmse:.3f}, {score.seconds:.0f} s",
+                    flush=True,
+                )
+    print("\n".join(lines(found)))
+    if chosen.out is not None:
+        told = {
+            "machine": machine(),
+            "rdkit": rdkit_version,
+            "arguments": chosen.extra,
+            "seeds": chosen.seeds,
+            "sets": {
+                name: {who: [asdict(score) for score in each] for who, each in row.items()}
+                for name, row in found.items()
+            },
+        }
+        with replace_atomically(chosen.out) as unfinished:
+            unfinished.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def learned(learner: Learner, rows: Path, seed: int, folder: Path) -> Score:
+    """The score that ``folder`` holds, or that the learner reaches now."""
+    kept = folder / "score.json"
+    if kept.exists():
+        return Score(**json.loads(kept.read_text(encoding="utf-8")))
+    folder.mkdir(parents=True, exist_ok=True)
+    score = learner(rows, seed, folder)
+    with replace_atomically(kept) as unfinished:
+        unfinished.write_text(json.dumps(asdict(score)), encoding="utf-8")
+    return score
+
+
+def lines(found: Scores) -> Iterable[str]:
+    """The rows of the printed table: mean errors and seconds, and ours by each peer's."""
+    peers = list(next(iter(found.values())))
+    yield "| table | " + " | ".join(peers) + " |"
+    yield "|---" * (len(peers) + 1) + "|"
+    for name, row in found.items():
+        yield f"| {name} | " + " | ".join(_cell(row[who]) for who in peers) + " |"
+    if "cellformer" in peers:
+        ratios = [
+            [_mean(row["cellformer"]) / _mean(row[who]) for who in peers] for row in found.values()
+        ]
+        means, worst = np.exp(np.log(ratios).mean(0)), np.max(ratios, 0)
+        for what, each in (("geometric mean of ratios", means), ("worst ratio", worst)):
+            yield f"| {what} | " + " | ".join(f"{value:.3f}" for value in each) + " |"
+
+
+def _cell(scores: Sequence[Score]) -> str:
+    errors = [score.rmse for score in scores]
+    spread = f" ± {np.std(errors, ddof=1):.3f}" if len(errors) > 1 else ""
+    return f"{np.mean(errors):.3f}{spread}, {np.mean([s.seconds for s in scores]):.0f} s"
+
+
+def _mean(scores: Sequence[Score]) -> float:
+    return float(np.mean([score.rmse for score in scores]))
+
+
+if __name__ == "__main__":
+    main()

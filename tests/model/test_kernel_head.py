@@ -1,0 +1,87 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.descriptors import Descriptors
+from cellformer.complexes.graph import Graph
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.lifting.induced_cycles import InducedCycles
+from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
+from cellformer.model.described import DescribedTransformer
+from cellformer.model.general import general_sparse
+from cellformer.model.kernels import near_values, shared_counts
+from cellformer.training.runs.run_folder import load_weights, save_weights
+
+COUNTS = np.array([[0, 9, 255], [1, 0, 0], [7, 2, 0]], np.uint8)
+VALUES = np.array([[1.0, 0.0], [3.0, np.nan], [500.0, 1.0]], np.float32)
+COEFFICIENTS = torch.tensor([[0.5], [-1.0], [2.0]])
+
+
+@pytest.fixture
+def ragged():
+    graphs = [Graph.from_smiles(text) for text in ("CCO", "c1ccccc1N", "C")]
+    made = RaggedComplexes.from_complexes([InducedCycles()(graph) for graph in graphs])
+    return replace(made, descriptors=Descriptors(COUNTS, VALUES))
+
+
+def model_for(ragged):
+    torch.manual_seed(0)
+    shape = replace(DataShape.of(ragged), descriptors=DescriptorShape.of(ragged.descriptors))
+    architecture = ArchitectureConfig(width=8, layers=1, heads=2)
+    return DescribedTransformer(ModelConfig(architecture, shape), general_sparse()).eval()
+
+
+def given_by(ragged):
+    return torch.from_numpy(ragged.descriptors.joined())
+
+
+def test_a_head_without_references_takes_no_part(ragged):
+    model, batch = model_for(ragged), CellBatch.from_ragged(ragged)
+    assert not model.counts.answers
+    assert len(model.opinions(batch)) == 1
+    torch.testing.assert_close(model(batch), model.opinions(batch)[0])
+    with pytest.raises(ValueError, match="no references"):
+        model.counts(batch)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.25, 1.0])
+def test_what_is_predicted_is_a_sum_over_the_references(ragged, weight):
+    model, batch = model_for(ragged), CellBatch.from_ragged(ragged)
+    head, given = model.counts, given_by(ragged)
+    head.take(given[1:], COEFFICIENTS[1:], torch.tensor([3.0]), weight, slope=2.0)
+    known = head.known(given)
+    assert known.abs().max() <= 5
+    alike = (1 - weight) * shared_counts(*map(torch.from_numpy, (COUNTS, COUNTS[1:])))
+    alike = alike + weight * near_values(known, known[1:])
+    expected = 2 * alike @ COEFFICIENTS[1:] + 3
+    torch.testing.assert_close(head(batch), expected)
+    from_cells, from_counts = model.opinions(batch)
+    torch.testing.assert_close(from_counts, expected)
+    head.share.fill_(0.25)
+    torch.testing.assert_close(model(batch), 0.75 * from_cells + 0.25 * expected)
+
+
+def test_the_cells_alone_are_trained(ragged):
+    model, batch = model_for(ragged), CellBatch.from_ragged(ragged)
+    before = model(batch)
+    model.counts.take(given_by(ragged), COEFFICIENTS, torch.zeros(1), 0.5)
+    assert not torch.allclose(model(batch), before)
+    model.train()
+    model.transformer.eval()
+    torch.testing.assert_close(model(batch), before)
+
+
+def test_references_are_kept_with_the_weights(ragged, tmp_path):
+    model, other = model_for(ragged), model_for(ragged)
+    batch = CellBatch.from_ragged(ragged)
+    model.counts.take(given_by(ragged), COEFFICIENTS, torch.zeros(1), 0.5)
+    np.testing.assert_array_equal(model.counts.reference_counts(), COUNTS)
+    save_weights(tmp_path / "fitted.safetensors", model)
+    save_weights(tmp_path / "fresh.safetensors", other)
+    load_weights(tmp_path / "fitted.safetensors", other)
+    torch.testing.assert_close(other(batch), model(batch), rtol=0, atol=0)
+    load_weights(tmp_path / "fresh.safetensors", other)
+    assert not other.counts.fitted
