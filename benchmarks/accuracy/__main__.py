@@ -12,23 +12,19 @@ and the worst ratio.
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeAlias
 
-import numpy as np
 from rdkit import __version__ as rdkit_version
 
-from benchmarks.accuracy.learners import Learner, Score, learners
+from benchmarks.accuracy.learners import Learner, learners
 from benchmarks.accuracy.rows import written
 from benchmarks.accuracy.sets import DEVELOPMENT, JUDGING, TABLES
+from benchmarks.accuracy.table import Score, lines
 from benchmarks.timing import machine
 from cellformer.basics.files import replace_atomically
 
 NAMES = ("cellformer", "chemprop", "forest", "boosting", "gin", "gps")
-Scores: TypeAlias = Mapping[str, Mapping[str, Sequence[Score]]]
-"""By table and learner, one for each seed."""
 
 
 def main() -> None:
@@ -85,32 +81,6 @@ def learned(learner: Learner, rows: Path, seed: int, folder: Path) -> Score:
     with replace_atomically(kept) as unfinished:
         unfinished.write_text(json.dumps(asdict(score)), encoding="utf-8")
     return score
-
-
-def lines(found: Scores) -> Iterable[str]:
-    """The rows of the printed table: mean errors and seconds, and ours by each peer's."""
-    peers = list(next(iter(found.values())))
-    yield "| table | " + " | ".join(peers) + " |"
-    yield "|---" * (len(peers) + 1) + "|"
-    for name, row in found.items():
-        yield f"| {name} | " + " | ".join(_cell(row[who]) for who in peers) + " |"
-    if "cellformer" in peers:
-        ratios = [
-            [_mean(row["cellformer"]) / _mean(row[who]) for who in peers] for row in found.values()
-        ]
-        means, worst = np.exp(np.log(ratios).mean(0)), np.max(ratios, 0)
-        for what, each in (("geometric mean of ratios", means), ("worst ratio", worst)):
-            yield f"| {what} | " + " | ".join(f"{value:.3f}" for value in each) + " |"
-
-
-def _cell(scores: Sequence[Score]) -> str:
-    errors = [score.rmse for score in scores]
-    spread = f" ± {np.std(errors, ddof=1):.3f}" if len(errors) > 1 else ""
-    return f"{np.mean(errors):.3f}{spread}, {np.mean([s.seconds for s in scores]):.0f} s"
-
-
-def _mean(scores: Sequence[Score]) -> float:
-    return float(np.mean([score.rmse for score in scores]))
 
 
 if __name__ == "__main__":

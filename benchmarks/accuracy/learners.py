@@ -10,7 +10,6 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,22 +22,10 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.metrics import root_mean_squared_error
 
+from benchmarks.accuracy.table import Score
 from cellformer.training.runs.summary import Summary
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-
-
-@dataclass(frozen=True)
-class Score:
-    """What one learner reached on one file with one seed.
-
-    ``validation`` and ``parameters`` are told where the learner tells them.
-    """
-
-    rmse: float
-    seconds: float
-    validation: float | None = None
-    parameters: int | None = None
 
 
 Learner: TypeAlias = Callable[[Path, int, Path], Score]

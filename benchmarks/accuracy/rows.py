@@ -39,7 +39,7 @@ def written(table: MoleculeTable, seed: int, moleculeace: Path, folder: Path) ->
         tested = frame["split"].to_numpy(str) == "test"
         split[tested] = "test"
         rest = np.flatnonzero(~tested)
-        parts = random_split(len(rest), (1 - VALIDATING, VALIDATING, 0), seed, groups[rest])
+        parts = random_split(len(rest), (1 - VALIDATING, VALIDATING, 0.0), seed, groups[rest])
         split[rest[parts["val"]]] = "val"
     else:
         parts = random_split(len(frame), seed=seed, groups=groups)
