@@ -85,3 +85,13 @@ def test_references_are_kept_with_the_weights(ragged, tmp_path):
     torch.testing.assert_close(other(batch), model(batch), rtol=0, atol=0)
     load_weights(tmp_path / "fresh.safetensors", other)
     assert not other.counts.fitted
+
+
+def test_other_precisions_predict_alike(ragged):
+    model, batch = model_for(ragged), CellBatch.from_ragged(ragged)
+    head = model.counts
+    head.take(given_by(ragged), 1000 * COEFFICIENTS, torch.zeros(1), 0.5)
+    expected = head(batch)
+    torch.testing.assert_close(head.double()(batch), expected.double(), rtol=1e-5, atol=1e-4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(head.float()(batch), expected)

@@ -75,16 +75,20 @@ class KernelHead(nn.Module):
         """One row per complex; raises ValueError where nothing is fitted."""
         if not self.fitted:
             raise ValueError("this model has no references yet; see fit_kernel")
-        given = described(batch, self.shape)
+        coefficients = self.get_buffer("coefficients")
+        given = described(batch, self.shape).to(coefficients.dtype)
         weight = float(self.get_buffer("by_values"))
-        alike = torch.zeros((), device=given.device)
-        if weight < 1:
-            counts = given[:, : self.shape.counts].to(torch.uint8)
-            alike = alike + (1 - weight) * shared_counts(counts, self.reference_counts())
-        if weight > 0:
-            alike = alike + weight * near_values(self.known(given), self.get_buffer("values"))
-        regressed = alike @ self.get_buffer("coefficients")
-        return self.get_buffer("slope") * regressed + self.get_buffer("offset")
+        # Coefficients are large and of both signs, so half precision would leave nothing.
+        with torch.autocast(given.device.type, enabled=False):
+            alike = given.new_zeros(())
+            if weight < 1:
+                counts = given[:, : self.shape.counts].to(torch.uint8)
+                alike = alike + (1 - weight) * shared_counts(counts, self.reference_counts())
+            if weight > 0:
+                near = near_values(self.known(given), self.get_buffer("values"))
+                alike = alike + weight * near
+            regressed = alike.to(coefficients.dtype) @ coefficients
+            return self.get_buffer("slope") * regressed + self.get_buffer("offset")
 
     def known(self, given: Float[Tensor, "complex descriptor"]) -> Float[Tensor, "complex value"]:
         """The values of these descriptors in units of their deviation, none far from the mean."""

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from cellformer.cli.commands.reproduce import seeds_in
+from cellformer.cli.commands.reproduce import seeds_by_set, seeds_in
 from cellformer.cli.main import main
 from cellformer.training.config import RunConfig
 
@@ -22,6 +22,21 @@ def test_seeds_are_a_number_or_a_list(text, seeds):
 def test_other_seeds_are_refused(text):
     with pytest.raises(ValueError, match="--seeds must be"):
         seeds_in(text)
+
+
+def test_seeds_of_some_sets_stand_beside_those_of_all():
+    sets = ["zinc", "a=b.csv"]
+    assert seeds_by_set([], sets) == (None, {})
+    assert seeds_by_set(["2", "zinc=0,3"], sets) == ((0, 1), {"zinc": (0, 3)})
+    assert seeds_by_set(["a=b.csv=1"], sets) == (None, {"a=b.csv": (0,)})
+    for words, reason in (
+        (["molhiv=1"], "'molhiv' must be one of the data sets, once: zinc, a=b.csv"),
+        (["zinc=1", "zinc=2"], "'zinc' must be one of the data sets, once"),
+        (["1", "2"], "says twice"),
+        (["zinc="], "must be a number of seeds"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            seeds_by_set(words, sets)
 
 
 def test_a_part_of_the_grid_is_trained_once_and_collected(molecules_npz, tmp_path, capsys):

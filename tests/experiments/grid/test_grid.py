@@ -10,9 +10,26 @@ from grids import put_run
 
 
 def test_the_whole_grid_is_the_papers():
-    assert len(list(Grid())) == 90
+    assert len(list(Grid())) == 30 * (5 + 1 + 1)
+    assert len(list(Grid(seeds=(0,)))) == 90
     assert Grid().encodings == ENCODINGS.names
     assert len({each.name for each in Grid(seeds=(0, 1))}) == 180
+
+
+def test_a_set_has_its_own_seeds_those_of_all_or_the_papers():
+    one = {"attentions": ("general-sparse",), "encodings": ("bspe",)}
+    sets = ("gcb-hard", "zinc", "mine.csv")
+
+    def seeds(**given):
+        grid = Grid(sets, **one, **given)
+        return [tuple(each.seed for each in grid if each.source == name) for name in sets]
+
+    assert seeds() == [(0, 1, 2, 3, 4), (0,), (0,)]
+    assert seeds(seeds=(1, 2)) == [(1, 2)] * 3
+    assert seeds(seeds_of={"zinc": (4, 7)}) == [(0, 1, 2, 3, 4), (4, 7), (0,)]
+    assert seeds(seeds=(3,), seeds_of={"zinc": (4, 7)}) == [(3,), (4, 7), (3,)]
+    with pytest.raises(ValueError, match="values that differ"):
+        Grid(sets, seeds_of={"zinc": (1, 1)})
 
 
 def test_a_seed_is_complete_before_the_next_begins():
@@ -45,7 +62,7 @@ def test_an_attention_of_one_s_own_has_a_folder_too():
 
 def test_a_new_attention_is_one_of_the_grid_s_from_its_line_in_the_list(monkeypatch):
     monkeypatch.setitem(ATTENTIONS.parts, "one-way", Listed("cellformer.model.plans:one_way"))
-    assert len(list(Grid())) == 108
+    assert len(list(Grid(seeds=(0,)))) == 108
     assert Grid().attentions == ATTENTIONS.names
     order = [grid_order((name, "bspe")) for name in (*Grid().attentions, "my.parts:Near")]
     assert order == sorted(order)

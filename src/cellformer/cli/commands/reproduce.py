@@ -41,9 +41,9 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         help="positional encodings, also joined by + as in rwbspe+rwpe",
     )  # fmt: skip
     parser.add_argument(
-        "--seeds", type=str, default="1", metavar="SEEDS",
-        help="how many, or which: 5 is 0,1,2,3,4; a list has a comma, as in 3,7 or 3, (the paper: "
-        "5 for gcb-hard, 1 for the others)",
+        "--seeds", nargs="+", type=str, default=[], metavar="SEEDS",
+        help="how many, or which: 5 is 0,1,2,3,4; a list has a comma, as in 3,7 or 3, and may be "
+        "of one set, as in zinc=3 gcb-hard=0,4; else the paper's: 5 for gcb-hard, 1 for all others",
     )  # fmt: skip
     parser.add_argument(
         "--epochs", type=int, default=None,
@@ -91,7 +91,7 @@ def run(arguments: Namespace) -> int:
         tuple(arguments.datasets),
         tuple(arguments.attentions),
         tuple(arguments.encodings),
-        seeds_in(arguments.seeds),
+        *seeds_by_set(arguments.seeds, arguments.datasets),
     )
     values = given_fields(arguments)
     for name, value in (("epochs", arguments.epochs), ("max_minutes", arguments.minutes)):
@@ -123,6 +123,31 @@ def run(arguments: Namespace) -> int:
     for name, reason in tally.failed:
         print(f"cellformer: {name} failed: {reason}", file=sys.stderr)
     return 1 if tally.failed else 0
+
+
+def seeds_by_set(
+    words: Sequence[str], datasets: Sequence[str]
+) -> tuple[tuple[int, ...] | None, dict[str, tuple[int, ...]]]:
+    """The seeds that the option means: of all sets, if it says that, and of some sets.
+
+    Raises ValueError where a word means none, or names a set that is not trained on.
+    """
+    of_all: tuple[int, ...] | None = None
+    of_some: dict[str, tuple[int, ...]] = {}
+    for word in words:
+        name, _, seeds = word.rpartition("=")
+        if not name:
+            if of_all is not None:
+                raise ValueError(f"--seeds says twice which are those of all sets: {word!r}")
+            of_all = seeds_in(seeds)
+        elif name not in datasets or name in of_some:
+            raise ValueError(
+                f"--seeds {word}: {name!r} must be one of the data sets, once: "
+                + ", ".join(datasets)
+            )
+        else:
+            of_some[name] = seeds_in(seeds)
+    return of_all, of_some
 
 
 def seeds_in(text: str) -> tuple[int, ...]:

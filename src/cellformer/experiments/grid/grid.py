@@ -19,6 +19,8 @@ from cellformer.training.runs.run_folder import RunFolder
 
 AXES = ("data.source", "attention", "data.encodings", "training.seed")
 """The fields that differ from one training of a grid to another."""
+PAPER_SEEDS = {"gcb-hard": 5, "molhiv": 1, "zinc": 1}
+"""How many the paper trains with (appendix "Training details")."""
 _PRESET_OF = {
     **dict.fromkeys(("gcb-hard", "gcb-hard-small", "gcb-easy", "gcb-easy-small"), "gcb-hard"),
     **dict.fromkeys(("zinc", "zinc-full"), "zinc"),
@@ -61,18 +63,22 @@ def _as_folder(text: str) -> str:
 
 @dataclass(frozen=True)
 class Grid:
-    """Every combination of what is listed; by default the whole grid of the paper, one seed.
+    """Every combination of what is listed; by default the whole grid of the paper.
 
-    Raises ValueError where something is listed twice.
+    ``seeds`` are those of all sets, None: as many as in the paper (`PAPER_SEEDS`, one for a set
+    that is not in it); ``seeds_of`` are those of some sets. Raises ValueError where something is
+    listed twice.
     """
 
     datasets: tuple[str, ...] = PAPER_SETS
     attentions: tuple[str, ...] = field(default_factory=lambda: ATTENTIONS.names)
     encodings: tuple[str, ...] = field(default_factory=lambda: ENCODINGS.names)
-    seeds: tuple[int, ...] = (0,)
+    seeds: tuple[int, ...] | None = None
+    seeds_of: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for axis in (self.datasets, self.attentions, self.encodings, self.seeds):
+        seeds = map(self.own_seeds, self.datasets)
+        for axis in (self.datasets, self.attentions, self.encodings, *seeds):
             if len(set(axis)) < len(axis) or not axis:
                 raise ValueError(f"a grid needs values that differ, got {axis}")
         names = Counter(each.name for each in self)
@@ -80,10 +86,16 @@ class Grid:
         if times > 1:
             raise ValueError(f"{times} trainings would have the name {name}; rename a data set")
 
+    def own_seeds(self, source: str) -> tuple[int, ...]:
+        """Those of one data set."""
+        if source in self.seeds_of:
+            return self.seeds_of[source]
+        return tuple(range(PAPER_SEEDS.get(source, 1))) if self.seeds is None else self.seeds
+
     def __iter__(self) -> Iterator[Experiment]:
         """All of them; a seed is complete before the next begins, so that tables fill early."""
         for source in self.datasets:
-            for seed in self.seeds:
+            for seed in self.own_seeds(source):
                 for attention in self.attentions:
                     for encoding in self.encodings:
                         yield Experiment(source, attention, encoding, seed)
