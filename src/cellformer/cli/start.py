@@ -34,5 +34,8 @@ def main() -> int:
 def _leave(number: int) -> NoReturn:
     """Ends the process at once."""
     said, status = stopped(command_in(sys.argv[1:]), number)
+    from cellformer.basics.cache import remove_temporary_cache
+
+    remove_temporary_cache()
     os.write(2, f"cellformer: {said}\n".encode())
     os._exit(status)

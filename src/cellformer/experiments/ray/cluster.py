@@ -179,7 +179,7 @@ def at_work(place: Path, name: str, folder: Path, directory: str) -> Iterator[No
     with suppress(OSError):
         os.chdir(directory)
     with locked(folder, wait=True):  # a worker that was given up for lost may still be at it
-        with replace_atomically(place / name) as unfinished:
+        with replace_atomically(place / name, durable=False) as unfinished:
             here = f"{socket.gethostname()} (process {os.getpid()})"
             unfinished.write_text(here, encoding="utf-8")
         yield
