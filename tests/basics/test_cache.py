@@ -10,7 +10,7 @@ from cellformer.basics.cache import cache_entry, keep_compiled_code, writable_en
 
 @pytest.fixture
 def unwritable(tmp_path, monkeypatch):
-    """A cache below a file, where even root cannot write; other files lie in a folder of the test."""
+    """A cache below a file, where even root cannot write; other files lie in the test's folder."""
     monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     monkeypatch.delenv(cache.TEMPORARY, raising=False)
