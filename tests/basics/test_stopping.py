@@ -120,11 +120,22 @@ def test_signals_that_are_ignored_stay_so_and_other_threads_change_nothing():
     assert handlers == [signal.getsignal(signal.SIGTERM)]
 
 
-def test_a_child_that_is_spared_lives_until_it_is_killed():
+def test_a_child_that_is_spared_lives_until_its_parent_ends_it():
+    code = (
+        "from cellformer.basics.stopping import obey_parent\n"
+        "obey_parent()\nprint(input(), flush=True)\ninput()"
+    )
     with children_are_spared():
-        child = subprocess.Popen([sys.executable, "-S", "-c", "print(input())"], text=True,
+        child = subprocess.Popen([sys.executable, "-c", code], text=True,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
-    for number in SIGNALS:
-        child.send_signal(number)
-    assert child.communicate("alive\n")[0] == "alive\n"
+    assert child.stdin
+    assert child.stdout
+    for number in SIGNALS:  # of another process
+        subprocess.run(["/bin/kill", f"-{number}", str(child.pid)], check=True)
+    child.stdin.write("alive\n")
+    child.stdin.flush()
+    assert child.stdout.readline() == "alive\n"
+    child.terminate()
+    child.communicate()
+    assert child.returncode == 1
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()

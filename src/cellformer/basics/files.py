@@ -53,7 +53,8 @@ def blamed(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hidden = str(error.filename or "").endswith(".tmp")
+        names = (error.filename, error.filename2)
+        hidden = any(str(name).endswith(".tmp") for name in names)
         if error.errno is None:  # NumPy's, of a file that could not be written to its end
             raise OSError(f"{path} could not be written, is there room? ({error})") from error
         if error.filename is None or hidden:

@@ -140,16 +140,34 @@ def children_are_spared() -> Iterator[None]:
     """Processes that are started within never hear of the signals: their parent ends them.
 
     A signal is often sent to all processes of a job at once. A child that is gone before its
-    parent has heard of it looks like one that has failed.
+    parent has heard of it looks like one that has failed. Each has to call `obey_parent`.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # which would let the signals through again, if not now
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # what children inherit
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def obey_parent() -> None:
+    """In a child that was spared: SIGTERM of its parent, and of nobody else, ends it."""
+    if hasattr(signal, "sigwaitinfo"):
+        threading.Thread(target=_wait_for_parent, daemon=True).start()
+    elif hasattr(signal, "pthread_sigmask"):  # macOS does not tell who sent it
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+
+
+def _wait_for_parent() -> None:
+    parent = os.getppid()
+    while signal.sigwaitinfo([signal.SIGTERM]).si_pid != parent:
+        pass
+    os._exit(1)
 
 
 def _receive(number: int, frame: FrameType | None) -> None:
