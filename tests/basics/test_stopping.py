@@ -139,3 +139,16 @@ def test_a_child_that_is_spared_lives_until_its_parent_ends_it():
     child.communicate()
     assert child.returncode == 1
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
+
+
+def test_the_child_that_counts_what_others_share_is_spared_too():
+    code = (
+        "import os, signal\nfrom multiprocessing import resource_tracker\n"
+        "from cellformer.basics.stopping import children_are_spared\n"
+        "with children_are_spared():\n    pass\n"
+        "signal.signal(signal.SIGUSR1, signal.SIG_IGN)\nos.setsid()\nos.killpg(0, signal.SIGUSR1)\n"
+        "os.kill(resource_tracker._resource_tracker._pid, signal.SIGUSR1)\n"
+        "print(resource_tracker._resource_tracker._check_alive())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

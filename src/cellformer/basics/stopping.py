@@ -147,9 +147,10 @@ def children_are_spared() -> Iterator[None]:
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # which would let the signals through again, if not now
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # what children inherit
     try:
+        resource_tracker.ensure_running()  # a child too; it lets some through, here as well
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
