@@ -18,7 +18,7 @@ import cellformer
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.parts.reference import FILE_ENDING
 from cellformer.basics.parts.trust import allow_parts, allowed_parts
-from cellformer.basics.stopping import StopRequests, StopSignal
+from cellformer.basics.stopping import StopRequests, StopSignal, children_are_spared
 from cellformer.experiments.running.lock import locked
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,8 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
         raise ValueError("Ray is in use in this process already; call ray.shutdown() before")
     with StopRequests() as requests:
         try:
-            _init(address, worker_environment(cpus, gpus))
+            with children_are_spared():  # Ray cannot be left in order without its own processes
+                _init(address, worker_environment(cpus, gpus))
             requests.listen()  # Ray has taken SIGTERM for itself
             _check_room(address, cpus, gpus)
             yield
