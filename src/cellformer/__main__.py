@@ -2,7 +2,7 @@
 
 import sys
 
-from cellformer.cli.main import main
+from cellformer.cli.start import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -105,7 +105,7 @@ def folder(tmp_path, monkeypatch):
     # Shell commands find this checkout and this interpreter's environment.
     program = tmp_path / ".bin" / "cellformer"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cellformer.cli.main "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cellformer "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
     paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -5,11 +5,13 @@ Only what parsing needs is imported here; each command imports its work when it 
 """
 
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
+from cellformer.basics.stopping import StopSignal
 from cellformer.cli.commands import (
     baseline,
     draw,
@@ -27,6 +29,7 @@ from cellformer.cli.commands import (
     tune,
 )
 from cellformer.cli.commas import with_brackets
+from cellformer.cli.ending import command_in, failed, flushed, stopped
 from cellformer.cli.parsing import USAGE_ERROR, Parser
 from cellformer.cli.parts import (
     add_import,
@@ -85,12 +88,26 @@ def build_parser(arguments: Sequence[str]) -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns 0, 1 for failing input, 2 for a usage error, 130 for Ctrl-C.
 
-    What was stopped and can go on, a training above all, returns 75.
+    What was stopped and can go on, a training above all, returns 75. The program begins in
+    `cellformer.cli.start`, which handles signals from before the imports of this file on.
     """
     given = with_brackets(sys.argv[1:] if arguments is None else arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     logging.getLogger("lightning").setLevel(logging.WARNING)
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home it tells of its own
     ask_for_large_pages()  # before anything imports PyTorch
+    try:
+        return flushed(_run(given))
+    except (ValueError, OSError, ImportError) as error:
+        return failed(error)
+    except KeyboardInterrupt as stop:
+        number = stop.number if isinstance(stop, StopSignal) else signal.SIGINT
+        said, status = stopped(command_in(given), number)
+        print(f"cellformer: {said}", file=sys.stderr)
+        return status
+
+
+def _run(given: Sequence[str]) -> int:
     try:
         allow_for_help(given)
         parser = build_parser(given)
@@ -99,23 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:  # the configuration refused its values
         print(f"cellformer: {error}", file=sys.stderr)
         return USAGE_ERROR
-    except ImportError as error:  # of what help was to list
-        print(f"cellformer: {error}", file=sys.stderr)
-        return 1
-    try:
-        chosen = parsed[parsed.command]
-        allow_named(given, chosen["import"])
-        status: int = COMMANDS[parsed.command].run(chosen)
-        return status
-    except BrokenPipeError:
-        return 0
-    except (ValueError, OSError, ImportError) as error:
-        print(f"cellformer: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("cellformer: interrupted", file=sys.stderr)
-        return 130
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    chosen = parsed[parsed.command]
+    allow_named(given, chosen["import"])
+    status: int = COMMANDS[parsed.command].run(chosen)
+    return status

@@ -6,7 +6,7 @@ from argparse import HelpFormatter
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from jsonargparse import ArgumentParser, Namespace
 
@@ -25,6 +25,10 @@ class Parser(ArgumentParser):
         """Prints what is wrong and ends with exit code 2."""
         print(f"cellformer: {message}{suggestion(message, self.vocabulary)}", file=sys.stderr)
         sys.exit(USAGE_ERROR)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse's own keeps it to itself where the message cannot be written
+        (file or sys.stderr).write(message)
 
     def format_help(self, formatter: HelpFormatter | None = None) -> str:
         """The help, in which a path is called a path."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import lightning.pytorch as pl
 import torch
 
+from cellformer.basics.stopping import StopRequests
 from cellformer.data.dataset import GraphSet
 from cellformer.data.preparation import Preparation
 from cellformer.model.catalogs import READOUTS
@@ -24,7 +25,6 @@ from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.lightning_options import check_device, device_of
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.placement import placed
-from cellformer.training.loop.preemption import StopRequests
 from cellformer.training.loop.world import World, launched
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.materials.preparation import preparation_of

@@ -123,13 +123,17 @@ def test_a_stored_collection_is_reopened_in_another_process(ragged, tmp_path):
     assert again[[2]].num_cells == (4, 4, 1)
 
 
-def test_spawned_workers_give_the_same_batches(tmp_path):
+def test_spawned_workers_give_the_same_batches_with_few_files_and_past_signals(tmp_path):
     # In a process of its own, as the hook that checks shapes does not reach spawned ones.
     script = tmp_path / "script.py"
     script.write_text(
         textwrap.dedent("""
+        import resource
+        import subprocess
         import sys
+        from multiprocessing import active_children
         import numpy as np
+        from cellformer.basics.stopping import SIGNALS
         from cellformer.complexes.examples import cycle
         from cellformer.complexes.many.ragged import RaggedComplexes
         from cellformer.complexes.many.store import open_ragged, save_ragged
@@ -141,6 +145,7 @@ def test_spawned_workers_give_the_same_batches(tmp_path):
             save_ragged(ragged, sys.argv[1])
             stored, _ = open_ragged(sys.argv[1])
             results = []
+            resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
             for workers in (0, 2):
                 loader = batches(stored, np.arange(9), 2, True, seed=1, workers=workers)
                 for number in range(2):
@@ -149,6 +154,9 @@ def test_spawned_workers_give_the_same_batches(tmp_path):
                         (batch.targets.ravel().tolist(), batch.boundaries[0].toarray().tolist())
                         for batch in loader
                     ])
+                    for child in active_children():  # the whole group gets them
+                        for signal in SIGNALS:
+                            subprocess.run(["/bin/kill", f"-{signal}", str(child.pid)])
             assert results[:2] == results[2:]
             assert results[0] != results[1]
         """)

@@ -8,7 +8,6 @@ import pytest
 
 from cellformer.experiments.grid.grid import Experiment, Grid, jobs_of
 from cellformer.experiments.grid.reproduce import reproduce
-from cellformer.experiments.running.interruption import Terminated, terminable
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.runner import Sequential
 from cellformer.training.loop.preemption import TrainingInterrupted
@@ -118,28 +117,6 @@ def test_all_done_runs_nothing(whole):
 
     tally = reproduce(jobs_of(GRID, {}, whole), whole, Sequential(refuse))
     assert (tally.before, tally.done) == (8, 0)
-
-
-def test_termination_is_left_to_what_handles_it_itself_and_told_of_later():
-    before = signal.getsignal(signal.SIGTERM)
-    with terminable() as check:
-        check()
-        ours = signal.getsignal(signal.SIGTERM)
-        theirs = []
-
-        def compose(number, frame):  # as a trainer does
-            theirs.append(number)
-            ours(number, frame)
-
-        signal.signal(signal.SIGTERM, compose)
-        be_terminated()
-        assert theirs == [signal.SIGTERM]
-        signal.signal(signal.SIGTERM, ours)
-        with pytest.raises(Terminated):
-            check()
-        with pytest.raises(Terminated):
-            be_terminated()
-    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_grid_of_real_trainings_goes_on_within_a_run(tiny, tmp_path):

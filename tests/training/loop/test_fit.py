@@ -220,7 +220,7 @@ def test_a_signal_leaves_a_run_that_resumes_to_the_same_end(number, tiny, tmp_pa
     config = with_training(tiny, epochs=40)
     (tmp_path / "config.json").write_text(json.dumps(asdict(config)))
     folder = tmp_path / "stopped"
-    command = [sys.executable, "-m", "cellformer.cli.main", "train", config.data.source, "-o",
+    command = [sys.executable, "-m", "cellformer", "train", config.data.source, "-o",
                str(folder), "--config", str(tmp_path / "config.json")]  # fmt: skip
     # The bits of a sum depend on the number of threads, and these tests use one.
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -3,19 +3,13 @@
 import csv
 import os
 import signal
-import threading
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from cellformer.training.loop.module import CellularModule
-from cellformer.training.loop.preemption import (
-    SIGNALS,
-    StopRequests,
-    StopSignal,
-    TrainingInterrupted,
-)
+from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.train import resume, train
 from tiny import with_training
 
@@ -83,34 +77,3 @@ def test_a_training_that_ended_early_is_not_gone_on_with(tiny, tmp_path):
     (tmp_path / "run" / "summary.json").unlink()  # killed just before it was there
     assert resume(tmp_path / "run").scores == whole.scores
     assert [row["step"] for row in weights_and_curve(tmp_path / "run")[1]] == ["4", "5"]
-
-
-def test_a_signal_is_raised_at_once_or_where_it_is_looked_after():
-    before = [signal.getsignal(number) for number in SIGNALS]
-    with StopRequests() as requests, pytest.raises(StopSignal):
-        signal.raise_signal(signal.SIGUSR1)
-    assert requests.number == signal.SIGUSR1
-    with StopRequests() as requests, pytest.raises(StopSignal), requests.deferred():
-        list(map(signal.raise_signal, (signal.SIGTERM, signal.SIGINT)))
-    assert requests.number == signal.SIGTERM  # the first one
-    assert [signal.getsignal(number) for number in SIGNALS] == before
-
-
-def test_signals_that_are_ignored_stay_so_and_other_threads_change_nothing():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with StopRequests() as requests:
-            signal.raise_signal(signal.SIGINT)
-        assert not requests.number
-    finally:
-        signal.signal(signal.SIGINT, before)
-    handlers = []
-
-    def elsewhere():
-        with StopRequests():
-            handlers.append(signal.getsignal(signal.SIGTERM))
-
-    thread = threading.Thread(target=elsewhere)
-    thread.start()
-    thread.join()
-    assert handlers == [signal.getsignal(signal.SIGTERM)]

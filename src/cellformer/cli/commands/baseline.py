@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.stopping import RESUME_ME
 from cellformer.cli.parsing import Parser, add_config_and_target, data_config_in
 from cellformer.experiments.baselines.config import BASELINES, BaselineConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, TrainingConfig
@@ -47,7 +48,7 @@ def run(arguments: Namespace) -> int:
             "networks to compare with come from PyTorch Geometric: pip install 'cellformer[pyg]'"
         ) from missing
     from cellformer.training.answers.summary import describe
-    from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
+    from cellformer.training.loop.preemption import TrainingInterrupted
 
     data = data_config_in(arguments, arguments.source)
     config = BaselineConfig(arguments.model, data, arguments.optimizer, arguments.training)

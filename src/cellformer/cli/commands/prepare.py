@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from jsonargparse import Namespace
 
+from cellformer.basics.stopping import RESUME_ME, StopRequests
 from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, data_config_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
@@ -39,7 +40,6 @@ def run(arguments: Namespace) -> int:
     """Prepares what ``train`` with the same values finds in the cache, and says what it is."""
     from cellformer.complexes.many.store import folder_of
     from cellformer.data.dataset import digest_of
-    from cellformer.training.loop.preemption import RESUME_ME
     from cellformer.training.materials.materials import Materials, gathered
     from cellformer.training.materials.preparation import preparation_of
     from cellformer.training.materials.rows import open_rows
@@ -55,12 +55,13 @@ def run(arguments: Namespace) -> int:
     began = time.monotonic()
     materials: Materials | None = None
     try:
-        if rows.source.task_or_none is None:
-            prepared = preparation.stored(rows.source, workers=config.workers, executor=executor)
-            complexes, failures = prepared.complexes, prepared.failures
-        else:
-            materials = gathered(rows, config, preparation, executor)
-            complexes, failures = materials.complexes, materials.failures
+        with StopRequests():
+            if rows.source.task_or_none is None:
+                stored = preparation.stored(rows.source, workers=config.workers, executor=executor)
+                complexes, failures = stored.complexes, stored.failures
+            else:
+                materials = gathered(rows, config, preparation, executor)
+                complexes, failures = materials.complexes, materials.failures
     except KeyboardInterrupt:
         print("cellformer: interrupted; the same command goes on", file=sys.stderr)
         return RESUME_ME

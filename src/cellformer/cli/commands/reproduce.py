@@ -11,6 +11,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.stopping import RESUME_ME
 from cellformer.cli.fields import add_fields, given_fields
 from cellformer.cli.parsing import Parser, add_ray, add_slots
 from cellformer.cli.parts import named_in
@@ -85,7 +86,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.experiments.grid.grid import Grid, jobs_of
     from cellformer.experiments.grid.reproduce import reproduce
     from cellformer.experiments.running.runner import Runner, Sequential
-    from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
+    from cellformer.training.loop.preemption import TrainingInterrupted
 
     grid = Grid(
         tuple(arguments.datasets),

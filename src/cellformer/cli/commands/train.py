@@ -10,6 +10,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.stopping import RESUME_ME, StopRequests
 from cellformer.cli.parsing import Parser, add_config_and_target, run_config_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
@@ -88,7 +89,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.answers.ensemble import MemberKind
     from cellformer.training.answers.summary import describe
     from cellformer.training.loop.divergence import DIVERGED, TrainingDiverged
-    from cellformer.training.loop.preemption import RESUME_ME, TrainingInterrupted
+    from cellformer.training.loop.preemption import TrainingInterrupted
     from cellformer.training.loop.world import PeerError, is_first
     from cellformer.training.runs.run_folder import RunFolder
     from cellformer.training.runs.summary import EnsembleSummary, Summary
@@ -129,11 +130,16 @@ def run(arguments: Namespace) -> int:
         return 1
     if not is_first():
         return 0
-    if isinstance(summary, EnsembleSummary):
-        print(describe_several(summary))
-    else:
-        print(describe(summary))
-        write_report(folder)
+    try:
+        with StopRequests():
+            if isinstance(summary, EnsembleSummary):
+                print(describe_several(summary))
+            else:
+                print(describe(summary))
+                write_report(folder)
+    except KeyboardInterrupt:
+        print(f"cellformer: {TrainingInterrupted(folder, 0)}", file=sys.stderr)
+        return RESUME_ME
     print(f"Everything about this run is in {folder}")
     return 0
 
@@ -142,7 +148,7 @@ def _folder(source: str, free: bool) -> Path:
     """runs/NAME, or, if it has to be free, runs/NAME-2 and so on where earlier runs lie."""
     name = Path(source).name.split(".")[0] or "run"
     folder, number = Path("runs") / name, 1
-    while free and folder.exists():
+    while free and folder.exists() and any(folder.iterdir()):
         number += 1
         folder = Path("runs") / f"{name}-{number}"
     return folder

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.stopping import RESUME_ME, StopRequests
 from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, add_slots, run_config_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
@@ -59,7 +60,6 @@ def run(arguments: Namespace) -> int:
     """Searches, prints the best trials, and says where the best configuration is."""
     from cellformer.experiments.search.space import SearchSpace
     from cellformer.experiments.search.tune import Tuner
-    from cellformer.training.loop.preemption import RESUME_ME
 
     base = run_config_in(arguments, arguments.source)
     folder = arguments.output or Path("tuned") / (Path(arguments.source).name.split(".")[0])
@@ -76,7 +76,8 @@ def run(arguments: Namespace) -> int:
     )
     space = SearchSpace.read(arguments.space, base)
     try:
-        found = tuner(base, space, folder)
+        with StopRequests():
+            found = tuner(base, space, folder)
     except KeyboardInterrupt:
         print(f"cellformer: interrupted; the same command goes on with {folder}", file=sys.stderr)
         return RESUME_ME

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import shutil
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.owners import unfinished
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.many.writing import ArrayKind, StorePart, file_name, part_of, write_parts
@@ -154,7 +154,7 @@ def folder_of(ragged: RaggedComplexes) -> Path | None:
 
 def unfinished_folder(path: Path) -> Path:
     """A hidden sibling of ``path``, on the same file system, to be renamed when complete."""
-    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+    return unfinished(path)
 
 
 def _stored_part(path: Path) -> StorePart:

@@ -11,12 +11,14 @@ from jaxtyping import Float32, Int64
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset
 
+from cellformer.basics.stopping import obey_parent
 from cellformer.complexes.batches.batch import CellBatch, Part
 from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.descriptors import with_values
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.store import folder_of, open_ragged
 from cellformer.data.loading.epochs import EpochBatches
+from cellformer.data.loading.sending import Loader, Sent, check_workers
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ def batches(
     together, each takes its ``share`` of every batch, and puts nothing else together.
 
     Raises ValueError if a limit is not positive, if bucketing is asked for without shuffling, or
-    workers for resident complexes; IndexError if a complex does not exist.
+    workers for resident complexes, or more of them than the machine has room for; IndexError if a
+    complex does not exist.
     """
     if len(indices) and not (indices.min() >= 0 and indices.max() < len(complexes)):
         raise IndexError(f"indices reach outside the {len(complexes)} complexes")
@@ -140,16 +143,26 @@ def batches(
                 )
             dataset = ResidentDataset(complexes, indices, share)
     cells = complexes.num_cells[indices].sum(axis=1)
-    return DataLoader(
+    check_workers(workers)
+    return Loader(
         dataset,
         batch_size=None,  # the sampler gives the numbers of a whole batch
         sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket),
         num_workers=workers,
-        collate_fn=_unchanged,
+        worker_init_fn=_begin,
+        collate_fn=_sent if workers else _unchanged,
         multiprocessing_context="spawn" if workers else None,
         persistent_workers=workers > 0,
         generator=torch.Generator().manual_seed(seed),  # leaves the global one alone
     )
+
+
+def _begin(worker: int) -> None:
+    obey_parent()
+
+
+def _sent(batch: Any) -> Any:
+    return Sent(batch)
 
 
 def _unchanged(batch: Any) -> Any:

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from cellformer.basics.files import cache_root, replace_atomically
+from cellformer.basics.cache import cache_entry
+from cellformer.basics.files import replace_atomically
 from cellformer.basics.progress import progress
 from cellformer.data.dataset import GraphSet, SmilesList, Task, digest_of
 from cellformer.data.splitting.splits import scaffold_split
@@ -37,7 +38,7 @@ def open_nci(cache_dir: str | os.PathLike[str] | None = None, shown: bool = True
     smiles = SmilesList(_read_smiles())
     digest = smiles.digest()
     key = digest_of([f"{VERSION}", digest])[:16]
-    kept = Path(cache_dir or cache_root()) / "sources" / f"nci-{key}.npz"
+    kept = cache_entry("sources", f"nci-{key}.npz", cache_dir)
     targets, split = _read(kept) or _compute(smiles.smiles, kept, shown)
     return GraphSet(
         "nci",
@@ -111,6 +112,6 @@ def _compute(smiles: tuple[str, ...], kept: Path, shown: bool) -> Computed:
             done(1)
     targets = np.asarray(values, np.float32)
     split = scaffold_split(smiles)
-    with replace_atomically(kept) as unfinished, unfinished.open("wb") as stream:
+    with replace_atomically(kept, durable=False) as unfinished, unfinished.open("wb") as stream:
         np.savez(stream, allow_pickle=False, targets=targets, **split)
     return targets, split

@@ -5,8 +5,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 
+from cellformer.basics.stopping import children_are_spared
 from cellformer.data.preparing.shards import Shard, ShardTask
 from cellformer.data.preparing.workers import start_worker
 
@@ -33,7 +34,8 @@ class LocalProcesses:
         with _pool(self.workers) as pool:
             running: dict[Future[Shard], int] = {}
             for task in tasks:
-                running[pool.submit(task)] = task.start
+                with children_are_spared():  # the first task starts the processes
+                    running[pool.submit(task)] = task.start
                 if len(running) >= 2 * self.workers:  # enough to keep all busy, little in memory
                     yield from _ready(running)
             while running:
@@ -47,9 +49,14 @@ def _ready(running: dict[Future[Shard], int]) -> Iterator[tuple[int, Shard]]:
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    others = set(active_children())
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=start_worker)
     try:
         yield pool
+    except (KeyboardInterrupt, GeneratorExit):  # no more wanted: half a part is not waited for
+        for process in set(active_children()) - others:
+            process.kill()
+        raise
     except BrokenProcessPool as error:
         raise RuntimeError(
             f"a preparation process ended unexpectedly: it was out of memory, or {NO_MAIN_GUARD}. "

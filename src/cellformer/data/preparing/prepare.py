@@ -16,7 +16,9 @@ import numpy as np
 from jaxtyping import Int64
 
 from cellformer import __version__
-from cellformer.basics.files import cache_root
+from cellformer.basics.cache import cache_entry, writable_entry
+from cellformer.basics.files import blamed
+from cellformer.basics.owners import clear_once
 from cellformer.basics.progress import progress
 from cellformer.complexes.descriptors import with_columns
 from cellformer.complexes.many.ragged import RaggedComplexes
@@ -127,7 +129,7 @@ def prepare(
         return job.opened(_uncached(job))
     version = f"{__version__}, {PREPARATION_VERSION}, {FORMAT_VERSION}"
     key = digest_of([version, graph_set.digest, named])[:32]
-    folder = Path(cache_dir or cache_root()) / "prepared" / key
+    folder = cache_entry("prepared", key, cache_dir)
     return job.opened(_cached(job, folder))
 
 
@@ -220,7 +222,8 @@ def _cached(job: _Job, folder: Path) -> _Stored:
     stored = _open(folder)
     if stored is not None:
         return stored
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder = writable_entry(folder)
+    clear_once(folder.parent)
     lock = FileLock(f"{folder}.lock")
     try:
         lock.acquire(timeout=0)
@@ -235,7 +238,8 @@ def _cached(job: _Job, folder: Path) -> _Stored:
         for abandoned in folder.parent.glob(f".{folder.name}.*.tmp"):
             shutil.rmtree(abandoned, ignore_errors=True)
         shards = folder.with_name(f"{folder.name}.shards")
-        made = _make(job, shards, folder)
+        with blamed(folder):
+            made = _make(job, shards, folder)
         shutil.rmtree(shards, ignore_errors=True)
         return made
     finally:

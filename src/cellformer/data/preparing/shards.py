@@ -86,7 +86,7 @@ def prepare_shard(
         "failures": [[f.row, f.reason, f.over_limit] for f in made.failures],
         "slow": made.slow,
     }
-    with replace_atomically(_record(folder)) as unfinished:
+    with replace_atomically(_record(folder), durable=False) as unfinished:
         unfinished.write_text(json.dumps(record), encoding="utf-8")
     return Shard(folder, made.failures, count, made.slow)
 

@@ -1,15 +1,16 @@
 """What a spawned preparation process does before anything else. Imports nothing heavy."""
 
 import os
-import signal
 import threading
+
+from cellformer.basics.stopping import obey_parent
 
 
 def start_worker() -> None:
-    """One thread of linear algebra per process, quiet on Ctrl-C, and gone with its parent."""
+    """One thread of linear algebra per process, and gone with its parent."""
     for library in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
         os.environ[f"{library}_THREADS"] = "1"
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what happens
+    obey_parent()
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
 

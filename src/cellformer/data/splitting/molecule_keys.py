@@ -5,13 +5,13 @@ import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int64
 from numpy.typing import NDArray
 
-from cellformer.basics.files import cache_root, replace_atomically
+from cellformer.basics.cache import cache_entry
+from cellformer.basics.files import replace_atomically
 from cellformer.basics.progress import progress
 from cellformer.chemistry.canonical import canonical_smiles
 from cellformer.data.dataset import PARTS, digest_of
@@ -30,7 +30,7 @@ def molecule_keys(
     from rdkit import __version__
 
     key = digest_of(["1", __version__, *smiles])[:32]
-    kept = Path(cache_dir or cache_root()) / "molecule-keys" / f"{key}.npz"
+    kept = cache_entry("molecule-keys", f"{key}.npz", cache_dir)
     try:
         with kept.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             keys: Int64[np.ndarray, " row"] = arrays["keys"]
@@ -45,7 +45,7 @@ def molecule_keys(
             digest = hashlib.blake2b(content.encode(), digest_size=8).digest()
             keys[row] = int.from_bytes(digest, "big", signed=True)
             done(1)
-    with replace_atomically(kept) as unfinished, unfinished.open("wb") as file:
+    with replace_atomically(kept, durable=False) as unfinished, unfinished.open("wb") as file:
         np.savez(file, allow_pickle=False, keys=keys)
     return keys
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from cellformer.basics.stopping import StopRequests
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.experiments.baselines.config import BaselineConfig
 from cellformer.experiments.baselines.inputs import GraphData
@@ -19,7 +20,6 @@ from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
 from cellformer.training.answers.trained_run import outputs_of
 from cellformer.training.loop.fit import fit, training_weights
-from cellformer.training.loop.preemption import StopRequests
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.processes.session import session
 from cellformer.training.runs.recipe import scaling_of

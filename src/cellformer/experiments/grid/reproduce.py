@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cellformer.basics.stopping import StopRequests
 from cellformer.experiments.grid.grid import Experiment
 from cellformer.experiments.grid.results import note_failure
 from cellformer.experiments.grid.write_tables import write_tables
-from cellformer.experiments.running.interruption import terminable
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.runner import Outcome, Runner
 from cellformer.training.answers.summary import shown
@@ -59,9 +59,9 @@ def reproduce(jobs: Sequence[Job], folder: str | os.PathLike[str], runner: Runne
         late = time.monotonic() - pictures_at > SECONDS_BETWEEN_PICTURES
         write_tables(folder, pictures=late)
         pictures_at = time.monotonic() if late else pictures_at
-        check()
+        requests.check()
 
-    with terminable() as check:
+    with StopRequests() as requests:
         if missing:
             runner(missing, report)
         write_tables(folder)

@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import signal
 import socket
 import sysconfig
 import time
@@ -17,7 +18,7 @@ import cellformer
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.parts.reference import FILE_ENDING
 from cellformer.basics.parts.trust import allow_parts, allowed_parts
-from cellformer.experiments.running.interruption import terminable
+from cellformer.basics.stopping import StopRequests, StopSignal, children_are_spared
 from cellformer.experiments.running.lock import locked
 
 logger = logging.getLogger(__name__)
@@ -44,9 +45,9 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
 
     ``cpus`` and ``gpus`` are what a slot takes; every worker has as many threads as its slot has
     cores. Workers import the very source that this process runs, from where it lies. SIGTERM
-    raises `Terminated` meanwhile, so that all ends in order. Raises
-    ImportError without Ray, ConnectionError where nothing answers, ValueError where the machine
-    has no room for a single slot, or Ray is in use already.
+    and SIGUSR1 raise `StopSignal` meanwhile, so that all ends in order. Raises ImportError
+    without Ray, ConnectionError where nothing answers, ValueError where the machine has no room
+    for a single slot, or Ray is in use already.
     """
     if not cpus > 0 or gpus < 0:
         raise ValueError(f"a slot needs cores, and no less than 0 GPUs; got {cpus} and {gpus}")
@@ -57,13 +58,15 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
 
     if ray.is_initialized():
         raise ValueError("Ray is in use in this process already; call ray.shutdown() before")
-    _init(address, worker_environment(cpus, gpus))
-    try:
-        _check_room(address, cpus, gpus)
-        with terminable():  # Ray has taken the signal for itself
+    with StopRequests() as requests:
+        try:
+            with children_are_spared():  # Ray cannot be left in order without its own processes
+                _init(address, worker_environment(cpus, gpus))
+            requests.listen()  # Ray has taken SIGTERM for itself
+            _check_room(address, cpus, gpus)
             yield
-    finally:
-        ray.shutdown()
+        finally:
+            ray.shutdown()
 
 
 def require_ray() -> None:
@@ -86,6 +89,8 @@ def _init(address: str, environment: dict[str, str]) -> None:
                 **(own if address == LOCAL else {}),
             )
             return
+        except SystemExit:  # its answer to SIGTERM
+            raise StopSignal(signal.SIGTERM) from None
         except Exception as error:  # a bare Exception on a busy machine: Ray waits 30 seconds
             ray.shutdown()
             if not attempts_left:
@@ -175,7 +180,7 @@ def at_work(place: Path, name: str, folder: Path, directory: str) -> Iterator[No
     with suppress(OSError):
         os.chdir(directory)
     with locked(folder, wait=True):  # a worker that was given up for lost may still be at it
-        with replace_atomically(place / name) as unfinished:
+        with replace_atomically(place / name, durable=False) as unfinished:
             here = f"{socket.gethostname()} (process {os.getpid()})"
             unfinished.write_text(here, encoding="utf-8")
         yield

@@ -46,7 +46,7 @@ class RayRunner:
     """How often a job is tried again whose worker was lost."""
 
     def __call__(self, jobs: Sequence[Job], report: Report) -> None:
-        """Raises as `connected` does, and KeyboardInterrupt, or `Terminated`, when stopped."""
+        """Raises as `connected` does, and KeyboardInterrupt when stopped."""
         if not jobs:
             return
         root = Path(os.path.commonpath([job.folder.absolute().parent for job in jobs]))

@@ -16,6 +16,7 @@ from ray import tune as ray_tune
 from ray.tune.schedulers import ASHAScheduler
 from ray.tune.search import Searcher
 
+from cellformer.basics.stopping import StopRequests
 from cellformer.experiments.ray.cluster import at_work, whereabouts
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.progress_display import ProgressDisplay
@@ -241,10 +242,15 @@ class OptunaTrials(Searcher):
 
 
 class Watch(ray_tune.Callback):
-    """Keeps the display up to date."""
+    """Keeps the display up to date, and the signals with us."""
 
-    def __init__(self, searcher: OptunaTrials):
+    def __init__(self, searcher: OptunaTrials, requests: StopRequests):
         self.searcher = searcher
+        self.requests = requests
+
+    def on_step_begin(self, iteration: int, trials: list[Any], **info: Any) -> None:
+        """Ray Tune has taken SIGUSR1 for itself, to end as if all were done."""
+        self.requests.listen()
 
     def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
         """Several times a second; the display looks less often."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellformer.basics.checks import at_least, positive
+from cellformer.basics.stopping import StopRequests
 from cellformer.experiments.ray.cluster import (
     LOCAL,
     connected,
@@ -69,7 +70,7 @@ class Tuner:
 
         The first trial has the values of ``base``, if they lie in the space. Called again with the
         same folder, it goes on. Raises ValueError where the folder holds another search,
-        KeyboardInterrupt, or `Terminated`, when stopped, and what `connected` and `gather` raise.
+        KeyboardInterrupt when stopped, and what `connected` and `gather` raise.
         """
         require_ray()  # before data are prepared in vain
         folder = SearchFolder(path)
@@ -88,6 +89,7 @@ class Tuner:
         with (
             connected(self.address, self.cpus, self.gpus),
             meeting_place(folder.path) as place,
+            StopRequests() as requests,
         ):
             import optuna
             from ray import tune as ray_tune
@@ -119,11 +121,12 @@ class Tuner:
                         # Ray's own records, never read again; where all machines see them.
                         storage_path=str(place / "tune"),
                         failure_config=ray_tune.FailureConfig(max_failures=self.retries),
-                        callbacks=[parts.Watch(searcher)],
+                        callbacks=[parts.Watch(searcher, requests)],
                         verbose=0,
                     ),
                 )
                 tuner.fit()
+                requests.check()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import lightning.pytorch as pl
 
-from cellformer.basics.files import replace_atomically
+from cellformer.basics.files import blamed, replace_atomically
 from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.runs.run_folder import RunFolder, save_weights
@@ -116,7 +116,7 @@ class Checkpoints(pl.Callback):
         fields = list(self.curve[0])
         lines = path.read_bytes().count(b"\n") if path.exists() else 0
         if lines == len(self.curve) and lines > 1:
-            with path.open("a", newline="", encoding="utf-8") as file:
+            with blamed(path), path.open("a", newline="", encoding="utf-8") as file:
                 csv.DictWriter(file, fields, extrasaction="ignore").writerow(self.curve[-1])
             return
 

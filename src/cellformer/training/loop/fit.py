@@ -2,7 +2,8 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import lightning.pytorch as pl
 from jaxtyping import Float
@@ -11,6 +12,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from cellformer.basics.stopping import StopRequests
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.many.ragged import RaggedComplexes
@@ -27,7 +29,7 @@ from cellformer.training.loop.lightning_options import quiet_lightning, trainer_
 from cellformer.training.loop.loss import class_weights_of
 from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
-from cellformer.training.loop.preemption import Preemption, StopRequests
+from cellformer.training.loop.preemption import LeaveTraining, Preemption
 from cellformer.training.loop.schedule import epochs_of
 from cellformer.training.materials.materials import Materials
 from cellformer.training.runs.environment import begin_session
@@ -98,7 +100,7 @@ def fit(
         )
         if chosen.keep_memory and trainer.strategy.root_device.type == "cpu":
             keep_freed_memory()
-        with requests.deferred():
+        with requests.deferred(), _left_when_asked(requests):
             trainer.fit(
                 module,
                 datamodule=Loaders(loaders["train"], loaders["val"]),
@@ -114,6 +116,18 @@ def training_weights(
     """The weight of each class in the loss, by the targets of the training part."""
     targets = materials.complexes.targets_of(materials.split["train"])
     return class_weights_of(task, chosen.class_weights, targets)
+
+
+@contextmanager
+def _left_when_asked(requests: StopRequests) -> Iterator[None]:
+    """Leaves it to `StopRequests.deferred` to say that training was left, and why."""
+    try:
+        yield
+    except LeaveTraining:
+        pass
+    except SystemExit:  # Lightning's, for a signal before `Preemption` took them back
+        if not requests.number:
+            raise
 
 
 class Loaders(pl.LightningDataModule):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cellformer.basics.parts.trust import allowed_parts
-from cellformer.training.loop.preemption import RESUME_ME, StopRequests, StopSignal
+from cellformer.basics.stopping import RESUME_ME, StopRequests, StopSignal
 from cellformer.training.loop.world import PeerError
 
 GRACE = 10.0
@@ -54,7 +54,8 @@ def launch(folder: Path, processes: int, stop_after: int | None, requests: StopR
             for member in members:
                 member.kill()
                 member.communicate()
-    if RESUME_ME in codes:
+    died_of_it = requests.number and -requests.number in codes  # before it could listen
+    if RESUME_ME in codes or died_of_it:
         raise StopSignal(requests.number or signal.SIGTERM)
     killed = [(rank, -code) for rank, code in enumerate(codes) if code < 0]
     for rank, number in killed:

@@ -1,0 +1,41 @@
+"""The first and the last thing that the program does, before anything large is imported."""
+
+import os
+import sys
+from typing import NoReturn
+
+from cellformer.basics.stopping import StopSignal, deaf, listen_to_the_end
+from cellformer.cli.ending import command_in, flushed, open_streams, stopped
+
+
+def main() -> int:
+    """Runs the command of ``sys.argv`` and returns its exit code, as `cellformer.cli.main.main`.
+
+    From here on signals end it in order, and what is printed arrives or its loss is told.
+    """
+    listen_to_the_end(_leave)
+    if not open_streams():
+        print("cellformer: standard output is closed; lead it somewhere, as by > /dev/null",
+              file=sys.stderr)  # fmt: skip
+        return 1
+    try:
+        from cellformer.cli.main import main as run
+
+        status = run()
+    except SystemExit as ended:  # of help, and of words that are not understood
+        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except StopSignal as stop:
+        said, status = stopped(command_in(sys.argv[1:]), stop.number)
+        print(f"cellformer: {said}", file=sys.stderr)
+    deaf()
+    return flushed(status)
+
+
+def _leave(number: int) -> NoReturn:
+    """Ends the process at once."""
+    said, status = stopped(command_in(sys.argv[1:]), number)
+    from cellformer.basics.cache import remove_temporary_cache
+
+    remove_temporary_cache()
+    os.write(2, f"cellformer: {said}\n".encode())
+    os._exit(status)
