@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.archives import one_line
 from cellformer.basics.decoding import decoded
 from cellformer.basics.sealed import FaultError, read_sealed, sealed
 from cellformer.complexes.descriptors import Descriptors
@@ -281,7 +282,7 @@ def _map_array(path: Path, name: str, recorded: StoredArray) -> NDArray[Any]:
         array: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
         found, row_by_row = (array.dtype.str, array.shape), array.flags.c_contiguous
     except Exception as error:  # a damaged header raises nearly any kind
-        raise StoreError(f"{file} is damaged ({_line(error)})", _again(path)) from None
+        raise StoreError(f"{file} is damaged ({one_line(error)})", _again(path)) from None
     if found != (recorded.dtype, recorded.shape) or not row_by_row:
         raise StoreError(
             f"{file} holds {found[0]} {list(found[1])} instead of "
@@ -302,8 +303,3 @@ def _check_bytes(path: Path, name: str, recorded: StoredArray) -> None:
         raise StoreError(f"{file} cannot be read ({error})", _again(path)) from None
     if found != recorded.sha256:
         raise StoreError(f"{file} is damaged (its checksum differs)", _again(path))
-
-
-def _line(error: Exception) -> str:
-    """The kind of an error and its first line."""
-    return f"{type(error).__name__}: {error}".splitlines()[0]
