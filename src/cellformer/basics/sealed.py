@@ -40,13 +40,20 @@ def unsealed(values: Any, where: str, cure: str = "restore it from a copy") -> A
     """
     if not isinstance(values, dict) or CHECKSUM not in values:
         return values
-    told = {name: value for name, value in values.items() if name != CHECKSUM}
+    told = without_checksum(values)
     if values[CHECKSUM] != _checksum(told):
         raise FaultError(
             f"{where} is damaged, or was edited: its checksum differs",
             f'{cure}, or, if it was you who edited it, remove its entry "{CHECKSUM}"',
         )
     return told
+
+
+def without_checksum(values: Any) -> Any:
+    """The values of a file that may be a copy, edited since, whose checksum says nothing."""
+    if not isinstance(values, dict):
+        return values
+    return {name: value for name, value in values.items() if name != CHECKSUM}
 
 
 def read_sealed(path: Path, cure: str = "restore it from a copy") -> Any:
@@ -62,6 +69,12 @@ def read_sealed(path: Path, cure: str = "restore it from a copy") -> Any:
     except (OSError, ValueError, RecursionError) as error:
         raise FaultError(f"{path} cannot be read as JSON ({error})", cure) from None
     return unsealed(values, str(path), cure)
+
+
+def sha256_of(file: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _checksum(values: Mapping[str, Any]) -> str:

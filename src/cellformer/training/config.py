@@ -3,7 +3,6 @@
 The command line and the configuration file are derived from this tree. Importing it is cheap.
 """
 
-import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from jsonargparse import ArgumentError, ArgumentParser
 
 from cellformer.basics.checks import at_least, positive, share
 from cellformer.basics.keys import check_keys
+from cellformer.basics.sealed import read_sealed
 from cellformer.data.readers.catalog import READERS
 from cellformer.encodings.catalog import ENCODINGS, encoding_parts
 from cellformer.lifting.catalog import LIFTINGS
@@ -299,10 +299,13 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> "RunConfig":
-        """Reads the config.json of a run; raises ValueError naming file and field."""
+        """Reads the config.json of a run; raises ValueError naming file and field.
+
+        One that was edited is damaged as long as it has its old checksum (see `read_sealed`).
+        """
         try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            values = read_sealed(Path(path))
+        except OSError as error:
             raise ValueError(f"{path}: cannot be read as a configuration ({error})") from error
         return cls.from_values(values, str(path))
 

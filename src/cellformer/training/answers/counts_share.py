@@ -12,7 +12,8 @@ from cellformer.model.described import CellModel, DescribedTransformer
 from cellformer.training.loop.loss import loss_of
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.materials.materials import Materials
-from cellformer.training.runs.run_folder import RunFolder, load_weights, save_weights
+from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.weights import load_weights, save_weights
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,8 @@ from cellformer.training.loop.lightning_options import quiet_lightning, trainer_
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe
-from cellformer.training.runs.run_folder import RunFolder, load_weights
+from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.weights import load_weights
 
 
 @dataclass(frozen=True, eq=False)
