@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Collection, Mapping
+from typing import Any, get_args, get_type_hints
 
 from cellformer.basics.suggestions import nearest
 
@@ -30,3 +31,16 @@ def check_complete(kind: type, values: Collection[object], where: str) -> None:
     missing = [item.name for item in dataclasses.fields(kind) if item.name not in values]
     if missing:
         raise ValueError(f"{where} lacks {', '.join(missing)}")
+
+
+def check_given(made: Any, where: str, prefix: str = "") -> None:
+    """Raises ValueError for a field of a dataclass that is None and must not be.
+
+    Fields that are dataclasses themselves are looked into.
+    """
+    for name, hint in get_type_hints(type(made)).items():
+        value = getattr(made, name)
+        if value is None and type(None) not in get_args(hint):
+            raise ValueError(f"{where}: {prefix}{name} must not be null")
+        if dataclasses.is_dataclass(value):
+            check_given(value, where, f"{prefix}{name}.")

@@ -267,7 +267,7 @@ def _state(path: Path) -> str:
         files = sorted((entry.name, entry.stat()) for entry in os.scandir(path))
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error})", _again(path)) from None
-    told = [(name, each.st_ino, each.st_size, each.st_mtime_ns) for name, each in files]
+    told = [(n, e.st_ino, e.st_size, e.st_mtime_ns, e.st_ctime_ns) for n, e in files]
     return hashlib.sha256(repr(told).encode()).hexdigest()
 
 

@@ -62,7 +62,10 @@ def load_weights(path: Path, model: nn.Module) -> None:
 def _cure(path: Path) -> str:
     if path.name.startswith("best") and path.with_name("last.safetensors").exists():
         return "restore it from a copy, or take the weights of the last epoch (--weights last)"
-    return "restore it from a copy, or train again"
+    return (
+        f"restore it from a copy, or delete summary.json: cellformer train --resume {path.parent} "
+        "writes both anew"
+    )
 
 
 def _checksum(tensors: Mapping[str, Tensor]) -> str:
