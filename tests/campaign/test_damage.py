@@ -19,7 +19,7 @@ from cellformer.training.runs.summary import Summary, curve_of
 from cellformer.training.train import train
 from tiny import SMILES, with_training
 
-SECONDS, MOST = 20.0, 40  # the campaign by hand takes more
+SECONDS, MOST = 6.0, 30  # by hand it takes longer
 
 
 def molecules():
@@ -98,7 +98,7 @@ def state_of(path):
 def test_whatever_is_damaged_in_a_run_folder_is_named_or_has_no_effect(run, tiny, tmp_path):
     source = tiny.data.source
     right, newest = told_by(run, source), state_of(run)
-    copy, named, elsewhere = tmp_path / "copy", 0, 0
+    copy, named = tmp_path / "copy", 0
     for damage in campaign(run, copy, 3, SECONDS, ("flip", "flip", "cut", "zeros"), MOST):
         try:
             told, found = told_by(copy, source), state_of(copy)
@@ -111,9 +111,7 @@ def test_whatever_is_damaged_in_a_run_folder_is_named_or_has_no_effect(run, tiny
         older = found[0] == "resume-before.ckpt" and damage.file == "resume.ckpt"
         assert told == right, damage
         assert older or found == newest, damage
-        elsewhere += older
     assert named
-    assert elsewhere
 
 
 def test_damages_are_of_a_seed_and_reach_every_file(tmp_path):

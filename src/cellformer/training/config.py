@@ -315,6 +315,7 @@ class RunConfig:
         """Reads the fields as config.json holds them; ``where`` that was found stands in errors."""
         check_keys(RunConfig, values, where)
         assert isinstance(values, dict)
+        check_given(RunConfig, values, where)
         if isinstance(values.get("data"), dict) and "reader" not in values["data"]:
             values = values | {"data": _of_before(values["data"])}
         parser = ArgumentParser(exit_on_error=False)
@@ -324,7 +325,6 @@ class RunConfig:
         except (ArgumentError, TypeError, ValueError) as error:
             raise ValueError(f"{where}: {_on_a_line(error)}") from error
         assert isinstance(run, RunConfig)
-        check_given(run, where)
         return run
 
 
