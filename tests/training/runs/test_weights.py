@@ -10,8 +10,8 @@ def model(seed=0):
     torch.manual_seed(seed)
     made = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
     made.register_buffer("flag", torch.tensor([True, False]))
-    made.register_buffer("half", torch.rand(3).bfloat16())
-    made.register_buffer("none", torch.zeros(0, 2))
+    made.register_buffer("low", torch.rand(3).bfloat16())
+    made.register_buffer("nothing", torch.zeros(0, 2))
     return made
 
 
