@@ -1,11 +1,11 @@
 import gzip
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from torch_geometric.data import Data
 
 from campaign.damage import campaign
 from cellformer.data.readers.gcb_npz import read_gcb
@@ -18,6 +18,10 @@ from cellformer.data.readers.zinc_pickles import read_zinc
 from cellformer.data.tables.table import read_table
 from raw_sets import gcb_file, write_tu, zinc_archive, zipped
 from tiny import SMILES, write_molecules
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # of its own use of torch.jit
+    from torch_geometric.data import Data
 
 SECONDS, MOST = 3.0, 60  # by hand it takes longer
 

@@ -142,12 +142,10 @@ class Killed(BaseException):
 @pytest.mark.parametrize(
     ("name", "time"),
     [
-        ("best.safetensors", 2),
         ("last.safetensors", 2),
         ("resume-before.ckpt", 1),  # the newest state is still there
         ("resume.ckpt", 2),  # the newest one was moved, the new one is not there yet
         ("resume.ckpt", 3),
-        ("residuals.json", 1),
         ("summary.json", 1),
     ],
 )

@@ -67,6 +67,7 @@ def error_of(capsys, *command):
         ("model.json", ["model", "data", "outputs"], 7, "model has 7 outputs, task 1"),
         ("model.json", ["attention", "arrows"], 3, "not a model description"),
         ("model.json", ["attention", "arrows", 0, "dense"], {}, "dense of an arrow must be bool"),
+        ("model.json", ["model", "data", "continuous", 1], 10**30, "no model can be built"),
         ("preparation.json", ["encodings"], None, "encodings"),
         ("preparation.json", ["format"], [], "format"),
     ],
