@@ -57,7 +57,7 @@ def error_of(capsys, *command):
         ("config.json", ["data", "lifting"], None, "data.lifting must not be null"),
         ("config.json", ["attention"], None, "attention must not be null"),
         ("config.json", ["training", "seed"], None, "training.seed must not be null"),
-        ("config.json", ["data"], None, "data must not be null"),
+        ("config.json", ["data"], None, "data must be a mapping of fields"),
         ("config.json", ["model", "width"], "x", "model.width: Expected a int. Got value: x"),
         ("config.json", ["data", "radius"], [1], "data.radius: Does not validate"),
         ("model.json", ["task"], None, "not a model description (TypeError"),

@@ -100,18 +100,20 @@ class Recipe:
 
 def _task(told: Any) -> Task:
     """A task as JSON holds it; labels are numbers or words."""
-    task = Task(
+    targets, labels = told["targets"], told["labels"]
+    if not isinstance(targets, list) or not all(isinstance(name, str) for name in targets):
+        raise ValueError(f"task.targets must be names, got {targets!r}")
+    if not isinstance(labels, list) or not all(
+        isinstance(word, str | int | float) for word in labels
+    ):
+        raise ValueError(f"task.labels must be words or numbers, got {labels!r}")
+    return Task(
         told["kind"],
-        tuple(told["targets"]),
+        tuple(targets),
         told["metric"],
-        tuple(told["labels"]),
+        tuple(labels),
         told.get("rank"),  # runs of before have none
     )
-    if not all(isinstance(name, str) for name in task.targets):
-        raise ValueError(f"task.targets must be names, got {list(task.targets)}")
-    if not all(isinstance(label, str | int | float) for label in task.labels):
-        raise ValueError(f"task.labels must be words or numbers, got {list(task.labels)}")
-    return task
 
 
 def scaling_of(materials: Materials, chosen: TrainingConfig) -> Scaling:
