@@ -81,13 +81,13 @@ class Residuals:
     @classmethod
     def read(cls, path: Path) -> "Residuals":
         """Reads what `write` wrote; raises ValueError, naming the file, where it is off."""
-        kept = decoded(_Kept, read_sealed(path), str(path))
+        kept = decoded(_KeptErrors, read_sealed(path), str(path))
         errors = tuple(np.sort(np.asarray(each, np.float64)) for each in kept.errors.values())
         return cls(tuple(kept.errors), errors, kept.source)
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptErrors:
     """What the file holds."""
 
     format: int

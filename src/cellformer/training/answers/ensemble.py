@@ -52,7 +52,7 @@ class Ensemble:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptMembers:
     """What the file of a folder of runs holds."""
 
     format: int
@@ -71,7 +71,7 @@ def read_members(folder: RunFolder) -> tuple[MemberKind, tuple[str, ...]]:
 
     Raises ValueError, naming the file, where it is off.
     """
-    kept = decoded(_Kept, read_sealed(folder.members), str(folder.members))
+    kept = decoded(_KeptMembers, read_sealed(folder.members), str(folder.members))
     return kept.kind, kept.members
 
 
