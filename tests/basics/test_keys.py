@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cellformer.basics.keys import check_complete, check_keys
+from cellformer.basics.keys import check_complete, check_given, check_keys
 
 
 @dataclass
@@ -42,3 +42,18 @@ def test_missing_fields_are_told():
     check_complete(Outer, {"model": {}, "seed": 1}, "model")
     with pytest.raises(ValueError, match=r"^model lacks seed$"):
         check_complete(Outer, {"model": {}}, "model")
+
+
+@dataclass
+class Optional:
+    model: Inner = field(default_factory=Inner)
+    seed: int | None = None
+
+
+def test_null_is_refused_where_a_field_cannot_be_none():
+    check_given(Optional, {"model": {"width": 1}, "seed": None}, "file")
+    check_given(Optional, {}, "file")
+    with pytest.raises(ValueError, match=r"^file: model\.width must not be null$"):
+        check_given(Optional, {"model": {"width": None}}, "file")
+    with pytest.raises(ValueError, match=r"^file: model must not be null$"):
+        check_given(Optional, {"model": None}, "file")

@@ -14,7 +14,7 @@ from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorSha
 from cellformer.model.described import DescribedTransformer, cell_model
 from cellformer.model.general import general_sparse
 from cellformer.model.transformer import CellularTransformer
-from cellformer.training.runs.run_folder import load_weights, save_weights
+from cellformer.training.runs.weights import load_weights, save_weights
 
 COUNTS = np.array([[0, 9], [1, 0], [7, 2]], np.uint8)
 VALUES = np.array([[1.0], [3.0], [5.0]], np.float32)

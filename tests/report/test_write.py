@@ -4,6 +4,7 @@ import shutil
 import pytest
 
 from browser import addresses, complaints, overflow, resize, until
+from cellformer.basics.sealed import without_checksum
 from cellformer.report.write import write_report
 
 
@@ -91,7 +92,7 @@ def test_rows_and_dots_show_their_complex(page, browser):
 def test_without_its_data_a_run_still_has_a_report(run, tmp_path, monkeypatch):
     copy = tmp_path / "run"
     shutil.copytree(run, copy)
-    config = json.loads((copy / "config.json").read_text())
+    config = without_checksum(json.loads((copy / "config.json").read_text()))
     config["data"]["source"] = "gone.csv"
     (copy / "config.json").write_text(json.dumps(config))
     text = write_report(copy).read_text(encoding="utf-8")

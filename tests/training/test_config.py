@@ -47,7 +47,7 @@ def test_a_wrong_field_is_named_with_its_file(values, message, tmp_path):
 def test_a_file_that_is_not_json_is_named(tmp_path):
     path = tmp_path / "config.json"
     path.write_text("{")
-    with pytest.raises(ValueError, match=r"config.json: cannot be read"):
+    with pytest.raises(ValueError, match=r"config.json cannot be read as JSON"):
         RunConfig.from_json(path)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import cellformer as cf
 from cellformer.basics.parts import trust
+from cellformer.basics.sealed import without_checksum
 from cellformer.cli.main import main
 from cellformer.data.preparation import Preparation
 from cellformer.model.diagram import Arrow
@@ -193,7 +194,7 @@ def test_a_hostile_run_folder_imports_nothing(tiny, tmp_path, capsys, monkeypatc
             for name in ("preparation.json", "config.json", "model.json")}  # fmt: skip
     for plan, readout in (("evil_parts:X", "network"), ("os:system", "network"),
                           (None, "evil_parts:X")):  # fmt: skip
-        values = json.loads(good["model.json"])
+        values = without_checksum(json.loads(good["model.json"]))
         if plan is not None:
             values["attention"] = {"part": plan, "arguments": {"command": "touch ran"}}
         values["model"]["architecture"]["readout"] = readout
@@ -205,7 +206,7 @@ def test_a_hostile_run_folder_imports_nothing(tiny, tmp_path, capsys, monkeypatc
             assert "Traceback" not in error
     (folder / "model.json").write_text(good["model.json"])
     for part in ("evil_parts:X", "os:system", "cellformer.basics.files:replace_atomically"):
-        values = json.loads(good["preparation.json"])
+        values = without_checksum(json.loads(good["preparation.json"]))
         values["lifting"] = {"part": part, "arguments": {"command": "touch ran"}}
         (folder / "preparation.json").write_text(json.dumps(values))
         for command in (["predict", str(folder), "CCO"], ["evaluate", str(folder)],
@@ -220,7 +221,7 @@ def test_a_hostile_run_folder_imports_nothing(tiny, tmp_path, capsys, monkeypatc
             assert "preparation.json" in error
             assert "Traceback" not in error
     (folder / "preparation.json").unlink()
-    values = json.loads(good["config.json"])
+    values = without_checksum(json.loads(good["config.json"]))
     values["data"]["lifting"] = "evil_parts:X"
     (folder / "config.json").write_text(json.dumps(values))
     assert main(["predict", str(folder), "CCO"]) == 1
@@ -242,7 +243,7 @@ def test_runs_of_before_have_the_preparation_of_their_configuration(tiny, tmp_pa
     cf.train(with_training(tiny, epochs=1), tmp_path / "run")
     before = cf.predict(tmp_path / "run", tiny.data.source)["prediction"]
     (tmp_path / "run" / "preparation.json").unlink()
-    values = json.loads((tmp_path / "run" / "config.json").read_text())
+    values = without_checksum(json.loads((tmp_path / "run" / "config.json").read_text()))
     del values["data"]["reader"]
     old = {"max_dim": 2, "neighbors": 6, "encoding_size": 8, "split_seed": 0,
            "fractions": [0.8, 0.1, 0.1]}  # fmt: skip

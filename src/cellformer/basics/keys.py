@@ -1,7 +1,9 @@
 """Checks of mappings, as files hold them, against the fields that they are to fill."""
 
 import dataclasses
+import types
 from collections.abc import Collection, Mapping
+from typing import get_args, get_type_hints
 
 from cellformer.basics.suggestions import nearest
 
@@ -30,3 +32,16 @@ def check_complete(kind: type, values: Collection[object], where: str) -> None:
     missing = [item.name for item in dataclasses.fields(kind) if item.name not in values]
     if missing:
         raise ValueError(f"{where} lacks {', '.join(missing)}")
+
+
+def check_given(kind: type, values: Mapping[str, object], where: str, prefix: str = "") -> None:
+    """Raises ValueError for a field of a dataclass that is given as None and must not be.
+
+    Fields that are dataclasses themselves are looked into.
+    """
+    for name, hint in get_type_hints(kind).items():
+        value = values.get(name, ...)
+        if value is None and types.NoneType not in get_args(hint):
+            raise ValueError(f"{where}: {prefix}{name} must not be null")
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type) and isinstance(value, Mapping):
+            check_given(hint, value, where, f"{prefix}{name}.")

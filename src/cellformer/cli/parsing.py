@@ -8,12 +8,15 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from jsonargparse import ArgumentParser, Namespace
+import yaml
+from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 
+from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
+LOAD_YAML = get_loader("yaml")
 
 
 class Parser(ArgumentParser):
@@ -34,6 +37,11 @@ class Parser(ArgumentParser):
         """The help, in which a path is called a path."""
         told: str = super().format_help(formatter)
         return re.sub(r"<class\s+'Path'>", "path", told)
+
+
+def ignore_checksums() -> None:
+    """Lets --config take the config.json of a run, and a copy of it that was edited."""
+    set_loader("yaml", lambda text: without_checksum(LOAD_YAML(text)), (yaml.YAMLError,))
 
 
 def add_output(parser: Parser, what: str) -> None:

@@ -1,6 +1,5 @@
 """How a row of a source becomes a complex: one value, the same for training and for new rows."""
 
-import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ import pandas as pd
 from cellformer.basics.hints import check_type
 from cellformer.basics.parts.stored import changed_since, from_json, to_json, versions
 from cellformer.basics.parts.trust import PartRefusedError
+from cellformer.basics.sealed import read_sealed
 from cellformer.chemistry.fragments import Fragments
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
@@ -267,8 +267,8 @@ class Preparation:
         code has changed since.
         """
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            values = read_sealed(path)
+        except OSError as error:
             raise ValueError(f"{path}: cannot be read as a preparation ({error})") from error
         if not isinstance(values, dict):
             raise ValueError(f"{path}: cannot be read as a preparation (it is no mapping)")

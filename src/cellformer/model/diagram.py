@@ -106,7 +106,12 @@ class Arrow:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Arrow":
-        """The inverse of `to_dict`; raises as `from_json` does."""
+        """The inverse of `to_dict`; raises as `from_json` does, and ValueError for other types."""
+        for name, kind in (("sender", int), ("receiver", int), ("dense", bool)):
+            if type(values.get(name, kind())) is not kind:
+                raise ValueError(
+                    f"{name} of an arrow must be {kind.__name__}, got {values[name]!r}"
+                )
         return cls(**{**values, "neighborhood": from_json(values["neighborhood"])})
 
 

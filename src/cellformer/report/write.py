@@ -20,7 +20,7 @@ from cellformer.report.sections import Chart, Judged, charts_of, judged
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.run_folder import RunFolder
-from cellformer.training.runs.summary import Summary
+from cellformer.training.runs.summary import Summary, curve_of
 
 logger = logging.getLogger(__name__)
 
@@ -94,9 +94,10 @@ def _results(summary: Summary) -> list[tuple[str, list[tuple[str, float | None]]
 
 
 def _curves(folder: RunFolder, summary: Summary) -> list[Chart]:
-    if not folder.curve.exists():
+    rows = curve_of(folder.path)
+    if not rows:
         return []
-    curve = pd.read_csv(folder.curve)
+    curve = pd.DataFrame(rows)
     figures = learning_curves(curve, summary.metric, summary.best_epoch)
     return [
         Chart(title, inline_svg(figure, f"{title} over {len(curve)} epochs"))

@@ -3,8 +3,8 @@
 The command line and the configuration file are derived from this tree. Importing it is cheap.
 """
 
-import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,8 @@ from typing import Any, Literal
 from jsonargparse import ArgumentError, ArgumentParser
 
 from cellformer.basics.checks import at_least, positive, share
-from cellformer.basics.keys import check_keys
+from cellformer.basics.keys import check_given, check_keys
+from cellformer.basics.sealed import read_sealed
 from cellformer.data.readers.catalog import READERS
 from cellformer.encodings.catalog import ENCODINGS, encoding_parts
 from cellformer.lifting.catalog import LIFTINGS
@@ -301,10 +302,13 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> "RunConfig":
-        """Reads the config.json of a run; raises ValueError naming file and field."""
+        """Reads the config.json of a run; raises ValueError naming file and field.
+
+        One that was edited is damaged as long as it has its old checksum (see `read_sealed`).
+        """
         try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            values = read_sealed(Path(path))
+        except OSError as error:
             raise ValueError(f"{path}: cannot be read as a configuration ({error})") from error
         return cls.from_values(values, str(path))
 
@@ -313,6 +317,7 @@ class RunConfig:
         """Reads the fields as config.json holds them; ``where`` that was found stands in errors."""
         check_keys(RunConfig, values, where)
         assert isinstance(values, dict)
+        check_given(RunConfig, values, where)
         if isinstance(values.get("data"), dict) and "reader" not in values["data"]:
             values = values | {"data": _of_before(values["data"])}
         parser = ArgumentParser(exit_on_error=False)
@@ -320,9 +325,15 @@ class RunConfig:
         try:
             run = parser.instantiate(parser.parse_object({"run": values})).run
         except (ArgumentError, TypeError, ValueError) as error:
-            raise ValueError(f"{where}: {error}") from error
+            raise ValueError(f"{where}: {_on_a_line(error)}") from error
         assert isinstance(run, RunConfig)
         return run
+
+
+def _on_a_line(error: Exception) -> str:
+    """What jsonargparse says of a field, without its own words for it."""
+    text = " ".join(str(error).split())
+    return re.sub(r"<class '(\w+)'>", r"\1", re.sub(r'Parser key "run\.?([^"]*)"', r"\1", text))
 
 
 def _of_before(data: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,10 @@
+import copy
+import hashlib
 import json
 import os
 import pickle
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN, CellComplex
+from cellformer.complexes.many.consistency import fault_of
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.many.store import (
     MANIFEST,
     StoreError,
     folder_of,
     merge_ragged,
+    merge_stores,
     open_ragged,
     save_ragged,
 )
@@ -160,15 +165,135 @@ def test_a_damaged_array_is_named_with_what_to_do(tmp_path, damage):
         open_ragged(tmp_path / "store")
 
 
-def test_one_flipped_bit_is_found_on_request(tmp_path):
-    save_ragged(collection([3, 4]), tmp_path / "store")
-    file = tmp_path / "store" / "rank0_encodings.npy"
+def flip(file, place=-5):
     data = bytearray(file.read_bytes())
-    data[-5] ^= 1
+    data[place] ^= 1
     file.write_bytes(data)
-    open_ragged(tmp_path / "store")
+
+
+def test_one_flipped_bit_is_found(tmp_path):
+    save_ragged(collection([3, 4]), tmp_path / "store")
+    flip(tmp_path / "store" / "rank0_encodings.npy")
+    open_ragged(tmp_path / "store", verify=False)
     with pytest.raises(StoreError, match=r"rank0_encodings\.npy.*checksum"):
-        open_ragged(tmp_path / "store", verify=True)
+        open_ragged(tmp_path / "store")
+    with pytest.raises(StoreError, match=r"rank0_encodings\.npy.*checksum"):
+        merge_stores([tmp_path / "store"], tmp_path / "merged")
+
+
+def test_a_store_is_verified_once_and_again_when_a_file_has_changed(tmp_path, monkeypatch):
+    read = []
+
+    def counted(stream, name):
+        read.append(stream.name)
+        return hashlib.new(name, stream.read())
+
+    monkeypatch.setattr("cellformer.complexes.many.store.hashlib.file_digest", counted)
+    save_ragged(collection([3, 4]), tmp_path / "store")
+    for _ in range(2):
+        open_ragged(tmp_path / "store")
+        assert len(read) == len(list((tmp_path / "store").glob("*.npy")))
+    flip(tmp_path / "store" / "rank1_continuous.npy")
+    with pytest.raises(StoreError, match="rank1_continuous"):
+        open_ragged(tmp_path / "store")
+
+
+def test_a_changed_manifest_is_found(tmp_path):
+    save_ragged(collection([3, 4]), tmp_path / "store", {"note": "right"})
+    manifest = tmp_path / "store" / MANIFEST
+    manifest.write_text(manifest.read_text().replace("right", "wrong"))
+    with pytest.raises(StoreError, match=r"manifest\.json is damaged.*checksum differs; delete"):
+        open_ragged(tmp_path / "store")
+
+
+def test_a_store_of_an_earlier_version_has_no_checksum_of_its_manifest_and_opens(tmp_path):
+    save_ragged(collection([3, 4]), tmp_path / "store", {"note": 1})
+    manifest = tmp_path / "store" / MANIFEST
+    manifest.write_text(json.dumps(without_checksum(manifest)))
+    assert open_ragged(tmp_path / "store")[1] == {"note": 1}
+
+
+def without_checksum(manifest):
+    return {name: value for name, value in json.loads(manifest.read_text()).items()
+            if name != "checksum"}  # fmt: skip
+
+
+def change(ragged, rank, **arrays):
+    ranks = list(ragged.ranks)
+    ranks[rank] = replace(ranks[rank], **arrays)
+    return replace(ragged, ranks=tuple(ranks))
+
+
+def with_entry(array, place, value):
+    changed = np.array(array)
+    changed.reshape(-1)[place] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("rank", "name", "place", "value"),
+    [
+        (1, "faces", 0, 3),  # its complex has vertices 0, 1, 2
+        (1, "faces", 0, -1),
+        (1, "faces", 0, 2**30),
+        (2, "signs", 0, 2),
+        (1, "offsets", 1, 99),
+        (1, "face_offsets", 1, 99),
+        (0, "discrete", 0, -1),
+    ],
+)
+def test_indices_that_point_outside_are_found_though_all_checksums_are_right(
+    tmp_path, rank, name, place, value
+):
+    ragged = collection([3, 4])
+    changed = with_entry(getattr(ragged.ranks[rank], name), place, value)
+    save_ragged(change(ragged, rank, **{name: changed}), tmp_path / "store")
+    with pytest.raises(StoreError, match=rf"rank{rank}_{name}\.npy is damaged: it .*delete"):
+        open_ragged(tmp_path / "store")
+
+
+def unchecked(made, **arrays):
+    """A copy with other arrays, as only a file can give them."""
+    changed = copy.copy(made)
+    for name, array in arrays.items():
+        object.__setattr__(changed, name, array)
+    return changed
+
+
+def test_arrays_that_do_not_fit_each_other_are_found():
+    ragged = collection([3, 4])
+    rank = ragged.ranks[1]
+    for other, told in [
+        *(
+            (unchecked(rank, **{name: getattr(rank, name)[1:]}), f"rank1_{where}")
+            for name, where in [
+                *((name, name) for name in ("signs", "discrete", "continuous", "encodings")),
+                ("faces", "face_offsets"),
+            ]
+        ),
+        (unchecked(rank, encodings=rank.encodings[:, 1:]), "rank1_encodings"),
+        (unchecked(rank, faces=rank.faces.astype(np.float32)), "rank1_faces"),
+        (unchecked(rank, discrete=rank.discrete[:, 0:0, None]), "rank1_discrete"),
+    ]:
+        ranks = (ragged.ranks[0], other, *ragged.ranks[2:])
+        assert fault_of(unchecked(ragged, ranks=ranks))[0] == told
+    for changes, told in [
+        ({"targets": ragged.targets[1:]}, "targets"),
+        ({"target_rank": 1}, "targets"),
+        ({"target_rank": 7}, "targets"),
+        ({"encoding_signs": with_entry(ragged.encoding_signs, 0, 3)}, "encoding_signs"),
+    ]:
+        assert fault_of(unchecked(ragged, **changes))[0] == told
+
+
+def test_faces_are_looked_at_in_parts_and_all_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("cellformer.complexes.many.consistency.CHUNK", 5)
+    ragged = collection([3, 6, 4, 4, 1, 3])
+    assert fault_of(ragged) is None
+    for place in range(len(ragged.ranks[1].faces)):
+        faces = np.array(ragged.ranks[1].faces)
+        faces[place] = 6
+        assert fault_of(change(ragged, 1, faces=faces)) is not None
 
 
 def test_a_missing_store_and_a_bad_manifest_are_named(tmp_path):
@@ -178,16 +303,26 @@ def test_a_missing_store_and_a_bad_manifest_are_named(tmp_path):
         open_ragged(tmp_path)
     save_ragged(collection([3]), tmp_path / "store")
     manifest = tmp_path / "store" / MANIFEST
-    content = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({**content, "format": 99}))
-    with pytest.raises(StoreError, match="has format 99"):
-        open_ragged(tmp_path / "store")
+    content = without_checksum(manifest)
+    for wrong, told in [
+        ({**content, "format": 99}, "has format 99"),
+        ({**content, "complexes": 2}, "holds 1 complexes"),
+        ({**content, "ranks": 0}, "holds 0 complexes"),
+        ({**content, "ranks": "3"}, "ranks must be a whole number"),
+        ({**content, "arrays": None}, "arrays must be a mapping"),
+        ({**content, "extra": 1}, "extra"),
+        ({**content, "meta": 1}, "meta must be a mapping"),
+        ([content], "has format None"),
+    ]:
+        manifest.write_text(json.dumps(wrong))
+        with pytest.raises(StoreError, match=told):
+            open_ragged(tmp_path / "store")
     del content["arrays"]["rank0_offsets"]
     manifest.write_text(json.dumps(content))
     with pytest.raises(StoreError, match="rank0_offsets"):
         open_ragged(tmp_path / "store")
     manifest.write_text("{")
-    with pytest.raises(StoreError, match="damaged"):
+    with pytest.raises(StoreError, match="cannot be read as JSON"):
         open_ragged(tmp_path / "store")
 
 

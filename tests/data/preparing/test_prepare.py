@@ -239,14 +239,62 @@ def test_uncached_complexes_outlive_their_folder(tmp_path):
     assert not (tmp_path / "prepared").exists()
 
 
-def test_a_damaged_store_is_made_again(tmp_path, caplog):
+def flip(file, place):
+    """One bit of a file."""
+    data = bytearray(file.read_bytes())
+    data[place] ^= 4
+    file.write_bytes(data)
+
+
+def test_a_damaged_store_is_named_kept_once_and_made_again(tmp_path, caplog):
     first = prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
     expected = first.complexes.take([0, 1, 2])
     (store,) = (path for path in (tmp_path / "prepared").iterdir() if path.is_dir())
+    for name, place in [
+        ("rank0_encodings.npy", -3),
+        ("rank1_faces.npy", -8),
+        ("rank1_faces.npy", 70),
+        ("manifest.json", 200),
+    ]:
+        caplog.clear()
+        flip(store / name, place)
+        again = prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
+        (told,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+        assert f"{store / name} " in told
+        assert told.endswith(f"it is kept as {store}.damaged and made again")
+        assert_equal(again.complexes, expected)
+        left = {path.name for path in store.parent.iterdir()}
+        assert left == {store.name, f"{store.name}.damaged", f"{store.name}.lock"}
+
+
+def test_a_truncated_array_is_made_again(tmp_path, caplog):
+    prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
+    (store,) = (path for path in (tmp_path / "prepared").iterdir() if path.is_dir())
     os.truncate(store / "rank0_encodings.npy", 140)
-    again = prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
-    assert "rank0_encodings.npy" in caplog.text
-    assert_equal(again.complexes, expected)
+    prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
+    assert "rank0_encodings.npy has 140 bytes" in caplog.text
+
+
+@pytest.mark.usefixtures("small_shards")
+@pytest.mark.parametrize("name", ["rank0_encodings.npy", "manifest.json", ""])
+def test_a_damaged_shard_of_interrupted_work_is_named_and_made_again(tmp_path, caplog, name):
+    lifting = Recorded(str(tmp_path))
+    (tmp_path / "stop at 12").touch()
+    with pytest.raises(KeyboardInterrupt):
+        prepare(cycles(12), lifting, ENCODINGS, cache_dir=tmp_path)
+    (tmp_path / "stop at 12").unlink()
+    lifting.seen()
+    (shard,) = (tmp_path / "prepared").glob("*.shards/rows-000000004")
+    file = shard / name if name else shard.with_suffix(".json")
+    flip(file, -30)
+    resumed = prepare(cycles(12), lifting, ENCODINGS, cache_dir=tmp_path)
+    assert lifting.seen() == [7, 8, 9, 10, 11, 12, 13, 14]
+    (told,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert str(file) in told
+    assert_equal(
+        resumed.complexes,
+        prepare(cycles(12), LIFTING, ENCODINGS, cache_dir=tmp_path / "other").complexes,
+    )
 
 
 def test_a_log_gets_lines_and_silence_gets_nothing(tmp_path, capfd):
@@ -311,6 +359,18 @@ def test_two_processes_on_an_empty_cache_prepare_once(tmp_path):
     assert results[0][0].startswith("1480 ")
     assert sum("Preparing" in err for _, err in results) == 1
     assert len(list((tmp_path / "cache" / "prepared").iterdir())) == 2  # the store, its lock
+
+
+def test_two_processes_that_find_the_same_damage_both_end_well(tmp_path):
+    guard = 'if __name__ == "__main__":\n    main()'
+    right, _ = start(tmp_path, 0, guard).communicate(timeout=120)
+    (store,) = (path for path in (tmp_path / "cache" / "prepared").iterdir() if path.is_dir())
+    flip(store / "rank1_faces.npy", -8)
+    processes = [start(tmp_path, 0, guard) for _ in range(2)]
+    results = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], results
+    assert [out for out, _ in results] == [right, right]
+    assert sum("rank1_faces.npy is damaged" in err for _, err in results) == 1
 
 
 def test_a_preparation_that_is_killed_does_not_block_the_next_one(tmp_path):

@@ -31,7 +31,7 @@ def test_trials_are_kept_in_text_files(tmp_path):
     folder.write_best(BASE)
     assert RunConfig.from_values(yaml.safe_load(folder.best.read_text()), "best") == BASE
     (folder.run(1) / "trial.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"0001.*damaged"):
+    with pytest.raises(ValueError, match=r"0001.*values must be a mapping.*remove its folder"):
         folder.trials()
 
 

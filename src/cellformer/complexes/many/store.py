@@ -5,17 +5,23 @@ No pickles, so that a store stays readable for years and opening one runs no cod
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.archives import one_line
+from cellformer.basics.decoding import decoded
 from cellformer.basics.owners import unfinished
+from cellformer.basics.sealed import FaultError, read_sealed, sealed
 from cellformer.complexes.descriptors import Descriptors
+from cellformer.complexes.many.consistency import fault_of
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.many.writing import ArrayKind, StorePart, file_name, part_of, write_parts
 
@@ -26,8 +32,37 @@ FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 
 
-class StoreError(ValueError):
+class StoreError(FaultError):
     """A store that is missing, incomplete, damaged, or of another format."""
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """What a manifest records of an array."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int  # of the whole file
+    sha256: str  # of its numbers
+
+    @property
+    def start(self) -> int:
+        """The byte of the file where its numbers begin."""
+        return self.bytes - math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is in a store, beside what its writer wishes to remember."""
+
+    format: int
+    complexes: int
+    ranks: int
+    arrays: Mapping[str, StoredArray]
+    target_rank: int | None
+
+
+_verified: dict[Path, str] = {}  # the files of each store, as they were when they were verified
 
 
 def save_ragged(
@@ -86,7 +121,8 @@ def _merge(
             "target_rank": parts[0].target_rank,
             "meta": dict(meta or {}),
         }
-        (unfinished / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        text = json.dumps(sealed(manifest), indent=1)
+        (unfinished / MANIFEST).write_text(text, encoding="utf-8")
         try:
             unfinished.rename(path)
         except OSError as error:
@@ -98,39 +134,48 @@ def _merge(
 
 
 def open_ragged(
-    folder: str | os.PathLike[str], verify: bool = False
+    folder: str | os.PathLike[str], verify: bool = True
 ) -> tuple[RaggedComplexes, Meta]:
     """Memory-maps a store; returns the complexes and what was remembered with them.
 
-    The size, type and shape of every array is checked; ``verify`` also reads every byte and
-    compares checksums. Raises StoreError, naming the file and what to do.
+    The size, type and shape of every array is checked. Unless ``verify`` is off, every byte is
+    compared with its checksum and every index with what it points at, once in a process for as
+    long as the files stay as they are. Raises StoreError, naming the file and what to do.
     """
     path = Path(folder)
-    manifest = _read_manifest(path)
+    manifest, meta = _read_manifest(path)
+    state = _state(path)
+    recorded = manifest.arrays
+    arrays = {name: _map_array(path, name, recorded[name]) for name in recorded}
     try:
-        recorded = manifest["arrays"]
-        arrays = {name: _map_array(path, name, recorded[name], verify) for name in recorded}
-        ranks = tuple(
-            RaggedRank(*(arrays[f"rank{rank}_{name}"] for name in RaggedRank.ARRAYS))
-            for rank in range(manifest["ranks"])
-        )
         ragged = RaggedComplexes(
-            ranks,
+            tuple(
+                RaggedRank(*(arrays[f"rank{rank}_{name}"] for name in RaggedRank.ARRAYS))
+                for rank in range(manifest.ranks)
+            ),
             arrays["encoding_signs"],
             arrays.get("targets"),
-            manifest.get("target_rank"),
+            manifest.target_rank,
             Descriptors(arrays["descriptor_counts"], arrays["descriptor_values"])
             if "descriptor_counts" in arrays
             else None,
         )
-        meta: Meta = manifest["meta"]
     except KeyError as error:
         raise _incomplete(path, error) from None
-    if len(ragged) != manifest["complexes"]:
+    if not ragged.ranks or len(ragged) != manifest.complexes:
         raise StoreError(
-            f"{path} holds {len(ragged)} complexes where its manifest says "
-            f"{manifest['complexes']}; delete the folder and make it again"
+            f"{path} holds {len(ragged) if ragged.ranks else 0} complexes where its manifest says "
+            f"{manifest.complexes}",
+            _again(path),
         )
+    place = path.resolve()
+    if verify and _verified.get(place) != state:
+        for name in recorded:
+            _check_bytes(path, name, recorded[name])
+        fault = fault_of(ragged)
+        if fault is not None:
+            raise StoreError(f"{path / file_name(fault[0])} is damaged: {fault[1]}", _again(path))
+        _verified[place] = state
     return ragged, meta
 
 
@@ -158,66 +203,103 @@ def unfinished_folder(path: Path) -> Path:
 
 
 def _stored_part(path: Path) -> StorePart:
-    """A store whose arrays are mapped when they are read."""
-    manifest = _read_manifest(path)
-    try:
-        recorded = manifest["arrays"]
-        return StorePart(
-            manifest["complexes"],
-            manifest["ranks"],
-            manifest.get("target_rank"),
-            {name: ArrayKind(tuple(each["shape"]), np.dtype(each["dtype"]))
-             for name, each in recorded.items()},
-            lambda name: _map_array(path, name, recorded[name], verify=False),
-        )  # fmt: skip
-    except KeyError as error:
-        raise _incomplete(path, error) from None
+    """A store whose arrays are mapped, and compared with their checksums, when they are read."""
+    manifest, _ = _read_manifest(path)
+    recorded = manifest.arrays
 
+    def read(name: str) -> NDArray[Any]:
+        array = _map_array(path, name, recorded[name])
+        _check_bytes(path, name, recorded[name])
+        return array
 
-def _incomplete(path: Path, missing: KeyError) -> StoreError:
-    return StoreError(
-        f"{path / MANIFEST} has no entry {missing}; delete the folder {path} and make it again"
+    return StorePart(
+        manifest.complexes,
+        manifest.ranks,
+        manifest.target_rank,
+        {name: ArrayKind(each.shape, np.dtype(each.dtype)) for name, each in recorded.items()},
+        read,
     )
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def _again(path: Path) -> str:
+    return f"delete the folder {path} and make it again"
+
+
+def _incomplete(path: Path, missing: KeyError) -> StoreError:
+    return StoreError(f"{path / MANIFEST} has no entry {missing}", _again(path))
+
+
+def _read_manifest(path: Path) -> tuple[Manifest, Meta]:
     file = path / MANIFEST
     if not path.is_dir():
-        raise StoreError(f"there is no store of complexes at {path}; prepare the data first")
+        raise StoreError(f"there is no store of complexes at {path}", "prepare the data first")
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        values = read_sealed(file)
     except FileNotFoundError:
-        raise StoreError(f"{path} is not a store of complexes: it has no {MANIFEST}") from None
-    except ValueError as error:
         raise StoreError(
-            f"{file} is damaged ({error}); delete the folder {path} and make it again"
+            f"{path} is not a store of complexes: it has no {MANIFEST}", "prepare the data first"
         ) from None
-    version = manifest.get("format") if isinstance(manifest, dict) else None
+    except FaultError as error:
+        raise StoreError(error.fault, _again(path)) from None
+    version = values.get("format") if isinstance(values, dict) else None
     if version != FORMAT_VERSION:
         raise StoreError(
-            f"{file} has format {version}, this version reads {FORMAT_VERSION}; delete the folder "
-            f"{path} and make it again, or use the version of cellformer that wrote it"
+            f"{file} has format {version}, this version reads {FORMAT_VERSION}",
+            f"{_again(path)}, or use the version of cellformer that wrote it",
         )
-    return dict(manifest)
+    try:
+        meta = values.pop("meta")
+        manifest = decoded(Manifest, {"target_rank": None, **values}, str(file))
+        for each in manifest.arrays.values():
+            np.dtype(each.dtype)
+    except KeyError as error:
+        raise _incomplete(path, error) from None
+    except (TypeError, ValueError) as error:
+        raise StoreError(str(error), _again(path)) from None
+    if not isinstance(meta, dict):
+        raise StoreError(f"{file}: meta must be a mapping, got {meta!r}", _again(path))
+    return manifest, meta
 
 
-def _map_array(path: Path, name: str, recorded: dict[str, Any], verify: bool) -> NDArray[Any]:
+def _state(path: Path) -> str:
+    """What tells whether the files of a store are still those that were there."""
+    try:
+        files = sorted((entry.name, entry.stat()) for entry in os.scandir(path))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error})", _again(path)) from None
+    told = [(n, e.st_ino, e.st_size, e.st_mtime_ns, e.st_ctime_ns) for n, e in files]
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+def _map_array(path: Path, name: str, recorded: StoredArray) -> NDArray[Any]:
     file = path / file_name(name)
-    again = f"delete the folder {path} and make it again"
     if not file.is_file():
-        raise StoreError(f"{file} is missing; {again}")
+        raise StoreError(f"{file} is missing", _again(path))
     size = file.stat().st_size
-    if size != recorded["bytes"]:
-        raise StoreError(f"{file} has {size} bytes instead of {recorded['bytes']}; {again}")
+    if size != recorded.bytes:
+        raise StoreError(f"{file} has {size} bytes instead of {recorded.bytes}", _again(path))
     try:
         array: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise StoreError(f"{file} is damaged ({error}); {again}") from None
-    if array.dtype.str != recorded["dtype"] or list(array.shape) != recorded["shape"]:
+        found, row_by_row = (array.dtype.str, array.shape), array.flags.c_contiguous
+    except Exception as error:  # a damaged header raises nearly any kind
+        raise StoreError(f"{file} is damaged ({one_line(error)})", _again(path)) from None
+    if found != (recorded.dtype, recorded.shape) or not row_by_row:
         raise StoreError(
-            f"{file} holds {array.dtype.str} {list(array.shape)} instead of "
-            f"{recorded['dtype']} {recorded['shape']}; {again}"
+            f"{file} holds {found[0]} {list(found[1])} instead of "
+            f"{recorded.dtype} {list(recorded.shape)}",
+            _again(path),
         )
-    if verify and hashlib.sha256(array.tobytes()).hexdigest() != recorded["sha256"]:
-        raise StoreError(f"{file} is damaged (its checksum differs); {again}")
     return array
+
+
+def _check_bytes(path: Path, name: str, recorded: StoredArray) -> None:
+    """Reads a file past its header, without mapping it; raises StoreError if it was changed."""
+    file = path / file_name(name)
+    try:
+        with file.open("rb") as stream:
+            stream.seek(recorded.start)
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:  # of the disk
+        raise StoreError(f"{file} cannot be read ({error})", _again(path)) from None
+    if found != recorded.sha256:
+        raise StoreError(f"{file} is damaged (its checksum differs)", _again(path))

@@ -1,6 +1,5 @@
 """Download a file so that it is whole and the right one, or not there at all."""
 
-import hashlib
 import json
 import logging
 import time
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.progress import progress
+from cellformer.basics.sealed import sha256_of
 
 logger = logging.getLogger(__name__)
 
@@ -80,12 +80,6 @@ def download(
             raise FetchError(f"{error}, or put the file itself at {target}") from None
         finally:
             lock.unlink(missing_ok=True)
-
-
-def sha256_of(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class _Partial:

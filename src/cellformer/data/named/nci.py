@@ -11,7 +11,6 @@ Cent. Sci. 2018) without their standardization.
 
 import importlib.util
 import os
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
+from cellformer.basics.archives import kept_arrays
 from cellformer.basics.cache import cache_entry
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.progress import progress
-from cellformer.data.dataset import GraphSet, SmilesList, Task, digest_of
+from cellformer.data.dataset import PARTS, GraphSet, SmilesList, Task, digest_of
 from cellformer.data.splitting.splits import scaffold_split
 
 TARGET = "penalized logP"
@@ -96,11 +96,10 @@ Computed = tuple[Float32[np.ndarray, " row"], dict[str, Any]]
 
 
 def _read(kept: Path) -> Computed | None:
-    try:
-        with kept.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            return arrays["targets"], {name: arrays[name] for name in ("train", "val", "test")}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None  # absent, or damaged: computed again
+    arrays = kept_arrays(kept)
+    if arrays is None or not {"targets", *PARTS} <= set(arrays):
+        return None
+    return arrays["targets"], {name: arrays[name] for name in PARTS}
 
 
 def _compute(smiles: tuple[str, ...], kept: Path, shown: bool) -> Computed:

@@ -38,6 +38,14 @@ class Failure:
     over_limit: bool  # the graph is valid, but the lifting gave up
 
 
+def failure_of(told: object) -> Failure:
+    """What JSON holds of a failure; raises ValueError where that is something else."""
+    match told:
+        case [int(row), str(reason), bool(over_limit)]:
+            return Failure(row, reason, over_limit)
+    raise ValueError(f"{told!r} is no row, reason and limit")
+
+
 class PreparationError(ValueError):
     """A graph that cannot be lifted or encoded; ``row`` is its place in the source, from 0."""
 

@@ -31,7 +31,7 @@ from cellformer.complexes.many.store import (
 from cellformer.data.dataset import GraphSet, digest_of
 from cellformer.data.identity import identity
 from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
-from cellformer.data.preparing.making import Failure, PreparationError
+from cellformer.data.preparing.making import Failure, PreparationError, failure_of
 from cellformer.data.preparing.shards import (
     SHARD_ROWS,
     SLOW,
@@ -219,9 +219,10 @@ def _cached(job: _Job, folder: Path) -> _Stored:
     """Opens the store or makes it; one process at a time."""
     from filelock import FileLock, Timeout
 
-    stored = _open(folder)
-    if stored is not None:
-        return stored
+    try:
+        return _open(folder)
+    except StoreError:  # absent or damaged; or another process has just moved it aside
+        pass
     folder = writable_entry(folder)
     clear_once(folder.parent)
     lock = FileLock(f"{folder}.lock")
@@ -231,10 +232,12 @@ def _cached(job: _Job, folder: Path) -> _Stored:
         logger.info("%s is being prepared by another process; waiting for it", job.source.name)
         lock.acquire()
     try:
-        stored = _open(folder)  # another process may have made it meanwhile
-        if stored is not None:
-            return stored
-        shutil.rmtree(folder, ignore_errors=True)  # damaged
+        if folder.exists():
+            try:
+                return _open(folder)  # another process may have made it meanwhile
+            except StoreError as error:
+                aside = _set_aside(folder)
+                logger.warning("%s; it is kept as %s and made again", error.fault, aside)
         for abandoned in folder.parent.glob(f".{folder.name}.*.tmp"):
             shutil.rmtree(abandoned, ignore_errors=True)
         shards = folder.with_name(f"{folder.name}.shards")
@@ -246,6 +249,13 @@ def _cached(job: _Job, folder: Path) -> _Stored:
         lock.release()
 
 
+def _set_aside(folder: Path) -> Path:
+    """Moves a damaged store out of the way, in the place of the one before it."""
+    aside = folder.with_name(f"{folder.name}.damaged")
+    shutil.rmtree(aside, ignore_errors=True)
+    return folder.rename(aside)
+
+
 def _uncached(job: _Job) -> _Stored:
     """Makes the store in a folder that is gone when the arrays are no longer used."""
     with tempfile.TemporaryDirectory(prefix="cellformer-") as folder:
@@ -254,15 +264,16 @@ def _uncached(job: _Job) -> _Stored:
         return replace(made, complexes=in_memory)
 
 
-def _open(folder: Path) -> _Stored | None:
-    if not folder.exists():
-        return None
+def _open(folder: Path) -> _Stored:
+    """What lies in the cache; raises StoreError where it is absent or damaged."""
+    complexes, meta = open_ragged(folder)
     try:
-        complexes, meta = open_ragged(folder)
-        return _Stored(complexes, tuple(Failure(*failure) for failure in meta["failures"]))
-    except (StoreError, KeyError, TypeError) as error:
-        logger.warning("a damaged entry of the cache is made again: %s", error)
-        return None
+        failures = tuple(failure_of(each) for each in meta["failures"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{folder} does not say which rows failed ({error!r})", "delete it") from (
+            None
+        )
+    return _Stored(complexes, failures)
 
 
 def _make(job: _Job, shards: Path, folder: Path) -> _Stored:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cellformer.basics.files import replace_atomically
-from cellformer.complexes.many.store import StoreError, open_ragged, save_ragged
+from cellformer.basics.sealed import FaultError, read_sealed, sealed
+from cellformer.complexes.many.store import open_ragged, save_ragged
 from cellformer.data.dataset import GraphSequence
-from cellformer.data.preparing.making import Failure, make
+from cellformer.data.preparing.making import Failure, failure_of, make
 from cellformer.encodings.encode import Encoding
 from cellformer.lifting.lift import Lifting
 
@@ -87,7 +88,7 @@ def prepare_shard(
         "slow": made.slow,
     }
     with replace_atomically(_record(folder), durable=False) as unfinished:
-        unfinished.write_text(json.dumps(record), encoding="utf-8")
+        unfinished.write_text(json.dumps(sealed(record)), encoding="utf-8")
     return Shard(folder, made.failures, count, made.slow)
 
 
@@ -113,20 +114,29 @@ Tasks hold graphs, so few are taken at a time. What a task raises is raised."""
 
 
 def finished_shard(folder: Path) -> Shard | None:
-    """A shard that an earlier attempt finished; None if it has to be made."""
+    """A shard that an earlier attempt finished; None, told in the log if it is a damaged one, if it
+    has to be made.
+    """
+    file = _record(folder)
+    if not file.exists():
+        return None
     try:
-        record = json.loads(_record(folder).read_text(encoding="utf-8"))
+        record = read_sealed(file)
         shard = Shard(
             folder,
-            tuple(Failure(row, reason, over) for row, reason, over in record["failures"]),
+            tuple(failure_of(each) for each in record["failures"]),
             record["complexes"],
             record["slow"],
         )
-        if shard.complexes:
-            open_ragged(folder)
-    except (OSError, StoreError, ValueError, KeyError, TypeError):
-        return None
-    return shard
+        if shard.complexes and len(open_ragged(folder)[0]) != shard.complexes:
+            raise ValueError(f"{file} counts {shard.complexes} complexes, {folder} has others")
+    except FaultError as error:
+        logger.warning("%s; it is made again", error.fault)
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        logger.warning("%s is damaged (%r); it is made again", file, error)
+    else:
+        return shard
+    return None
 
 
 def _record(folder: Path) -> Path:

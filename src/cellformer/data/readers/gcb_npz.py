@@ -7,13 +7,13 @@ pickles; they are read by `read_pickle`, which builds nothing else.
 
 import io
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.archives import one_line, opened_archive
 from cellformer.data.dataset import GraphSet, Task
 from cellformer.data.flat import FlatGraphs
 from cellformer.data.readers.restricted import ArrayRecord, SparseRecord, read_pickle
@@ -24,10 +24,11 @@ GCB_TASK = Task("multiclass", ("class",), "accuracy", (0, 1, 2))
 
 def is_gcb_archive(file: Path) -> bool:
     """Whether a file has the arrays of the original GCB layout."""
-    if not zipfile.is_zipfile(file):
-        return False
-    with zipfile.ZipFile(file) as archive:
-        return {"tr_adj.npy", "tr_feat.npy", "tr_class.npy"} <= set(archive.namelist())
+    try:
+        with opened_archive(file) as archive:
+            return {"tr_adj.npy", "tr_feat.npy", "tr_class.npy"} <= set(archive.namelist())
+    except ValueError:
+        return False  # whoever reads it tells what is wrong
 
 
 def read_gcb(file: Path, name: str) -> GraphSet:
@@ -39,7 +40,7 @@ def read_gcb(file: Path, name: str) -> GraphSet:
     colors: list[NDArray[np.int64]] = []
     classes: list[NDArray[np.int64]] = []
     split: dict[str, NDArray[np.int64]] = {}
-    with zipfile.ZipFile(file) as archive:
+    with opened_archive(file) as archive:
         for part, prefix in PARTS.items():
             where = f"{file}: array {prefix}"
             adjacencies = _objects(archive, f"{prefix}_adj", f"{where}_adj")
@@ -85,8 +86,8 @@ def _array_file(archive: zipfile.ZipFile, name: str, where: str) -> tuple[Any, b
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, _, dtype = read(stream)
-    except (KeyError, ValueError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{where}: it is missing or damaged ({error})") from None
+    except Exception as error:  # a damaged archive raises nearly any kind
+        raise ValueError(f"{where}: it is missing or damaged ({one_line(error)})") from None
     return shape, bool(dtype.hasobject), stream.read()
 
 
@@ -107,8 +108,11 @@ def _numbers(archive: zipfile.ZipFile, name: str, where: str) -> NDArray[Any]:
     _, has_objects, _ = _array_file(archive, name, where)
     if has_objects:
         raise ValueError(f"{where}: numbers were expected, not objects")
-    with archive.open(f"{name}.npy") as stream:
-        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    try:
+        with archive.open(f"{name}.npy") as stream:
+            array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    except Exception as error:  # a damaged archive raises nearly any kind
+        raise ValueError(f"{where}: it is damaged ({one_line(error)})") from None
     return array
 
 

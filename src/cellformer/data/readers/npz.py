@@ -18,8 +18,6 @@ integers are classes. Arrays with one row per graph (such as a fold number) are 
 """
 
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -27,6 +25,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cellformer.basics.archives import read_arrays
 from cellformer.basics.files import replace_atomically
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
@@ -59,7 +58,7 @@ def read_npz(
     ValueError naming file and array at every inconsistency.
     """
     file = Path(path)
-    arrays = _load(file)
+    arrays = read_arrays(file)
     flat = _flat(arrays, file, name or _stem(file))
     columns = _target_columns(arrays, len(flat), file)
     if target is not None or task is not None:
@@ -144,29 +143,6 @@ def write_flat(
         make_task(columns, _kind(arrays, columns, None, file), None, str(file))
     with replace_atomically(file) as unfinished, unfinished.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
-
-
-def _load(file: Path) -> dict[str, NDArray[Any]]:
-    if not file.exists():
-        raise FileNotFoundError(f"there is no file {file}")
-    if not zipfile.is_zipfile(file):
-        raise ValueError(f"{file} is not an .npz file (or is cut short); see np.savez_compressed")
-    arrays: dict[str, NDArray[Any]] = {}
-    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-        for key in archive.files:
-            try:
-                arrays[key] = archive[key]
-            except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-                reason = (
-                    "holds Python objects (a pickle), which are not read because that could run "
-                    "code; store plain numbers"
-                    if "allow_pickle" in str(error)
-                    else f"cannot be read ({error}); the file is damaged"
-                )
-                raise ValueError(f"{file}: array {key!r} {reason}") from None
-            if not isinstance(arrays[key], np.ndarray):
-                raise ValueError(f"{file}: {key!r} is not an array; store it with np.savez")
-    return arrays
 
 
 def _flat(arrays: Mapping[str, NDArray[Any]], file: Path, name: str) -> FlatGraphs:

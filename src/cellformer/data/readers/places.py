@@ -4,24 +4,29 @@ import gzip
 import io
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.archives import check_archive, one_line
+
 Place = Path | zipfile.Path
 """A file or folder on disk or in an archive."""
 
 
 def place_of(path: Path) -> Place:
-    """The root of a folder or of a ``.zip``; raises ValueError if it is neither."""
+    """The root of a folder or of a ``.zip``; raises ValueError if it is neither, or damaged."""
     if path.is_dir():
         return path
-    if zipfile.is_zipfile(path):
-        return zipfile.Path(path)
-    raise ValueError(f"{path} is neither a folder nor a whole .zip archive; fetch it again")
+    try:
+        check_archive(path)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; it is neither a folder nor a whole .zip archive, fetch it again"
+        ) from None
+    return zipfile.Path(path)
 
 
 def folders(root: Place) -> Iterator[Place]:
@@ -35,8 +40,10 @@ def read_bytes(place: Place) -> bytes:
     try:
         content = place.read_bytes()
         return gzip.decompress(content) if place.name.endswith(".gz") else content
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-        raise ValueError(f"{place}: it cannot be read ({error}); fetch it again") from None
+    except Exception as error:  # a damaged archive raises nearly any kind
+        raise ValueError(
+            f"{place}: it cannot be read ({one_line(error)}); fetch it again"
+        ) from None
 
 
 def read_rows(place: Place) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.archives import one_line
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
 from cellformer.data.readers.mesh_file import MeshFileError, read_mesh
@@ -73,7 +74,10 @@ def _graph(points: NDArray[np.float64] | None, elements: list[int] | None, path:
 
 
 def _npy(content: bytes) -> tuple[NDArray[np.float64], None]:
-    array = np.load(io.BytesIO(content), allow_pickle=False)
+    try:
+        array = np.load(io.BytesIO(content), allow_pickle=False)
+    except Exception as error:  # a damaged header raises nearly any kind
+        raise ValueError(one_line(error)) from error
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fui":
         raise ValueError("an array of numbers of shape (point, space) is needed")
     if not array.shape[1]:

@@ -5,9 +5,9 @@ classes of graphs and of their attributes are read of them; whatever else a file
 """
 
 import io
-import pickle
 import sqlite3
 import warnings
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from cellformer.basics.archives import check_archive, one_line
 from cellformer.data.dataset import PARTS, GraphSet, Kind, Metric
 from cellformer.data.interop.pyg_sets import from_pyg_dataset
 
@@ -74,6 +75,8 @@ def _items(file: Path) -> Sequence[Any]:
 
     if file.name == DATABASE:
         return _rows_of(file)
+    if zipfile.is_zipfile(file):  # of older versions of PyTorch it is none
+        check_archive(file)
     content = _load(file, file)
     match content:
         case Data():
@@ -142,9 +145,9 @@ def _load(source: Any, file: Path) -> Any:
         ):
             warnings.simplefilter("ignore", UserWarning)  # of a foreign pickle; an error follows
             return torch.load(source, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+    except Exception as error:  # a damaged pickle raises nearly any kind
         raise ValueError(
             f"{file} holds more than tensors and graphs of PyG, or is damaged, and is not read, as "
             "that could run code. Open the set with PyG yourself and pass it to from_pyg_dataset "
-            f"({str(error).splitlines()[0]})"
+            f"({one_line(error)})"
         ) from None

@@ -8,7 +8,6 @@ Source: Dwivedi et al., arXiv:2003.00982.
 
 import io
 import pickle
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.archives import one_line, opened_archive
 from cellformer.basics.progress import progress
 from cellformer.data.dataset import PARTS, GraphSet, Task
 from cellformer.data.flat import FlatGraphs
@@ -98,7 +98,7 @@ def read_zinc(archive: Path, indices: Mapping[str, Path] | None, name: str) -> G
     """
     molecules: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], float]] = []
     split: dict[str, NDArray[np.int64]] = {}
-    with zipfile.ZipFile(archive) as content:
+    with opened_archive(archive) as content:
         for part in PARTS:
             member = next((n for n in content.namelist() if n.endswith(f"{part}.pickle")), None)
             if member is None:
@@ -108,6 +108,8 @@ def read_zinc(archive: Path, indices: Mapping[str, Path] | None, name: str) -> G
                 recorded = read_pickle(content.read(member), TORCH_NAMES)
             except RefusedPickleError as error:
                 raise ValueError(f"{where}: this pickle is not read: {error}") from None
+            except Exception as error:  # a damaged archive raises nearly any kind
+                raise ValueError(f"{where}: it is damaged ({one_line(error)})") from None
             if not isinstance(recorded, list):
                 raise ValueError(f"{where}: a list of molecules was expected")
             chosen = (

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 from jaxtyping import Int64
 from numpy.typing import NDArray
 
+from cellformer.basics.archives import kept_arrays
 from cellformer.basics.cache import cache_entry
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.progress import progress
@@ -31,13 +31,10 @@ def molecule_keys(
 
     key = digest_of(["1", __version__, *smiles])[:32]
     kept = cache_entry("molecule-keys", f"{key}.npz", cache_dir)
-    try:
-        with kept.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            keys: Int64[np.ndarray, " row"] = arrays["keys"]
-            return keys
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        pass  # absent, or damaged: computed again
-    keys = np.zeros(len(smiles), np.int64)
+    known = (kept_arrays(kept) or {}).get("keys")
+    if known is not None and known.shape == (len(smiles),) and known.dtype == np.int64:
+        return known
+    keys: Int64[np.ndarray, " row"] = np.zeros(len(smiles), np.int64)
     with progress("Comparing molecules", len(smiles), shown and len(smiles) >= SHOWN_FROM) as done:
         for row, text in enumerate(smiles):
             canonical = canonical_smiles(text)

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
+from cellformer.basics.archives import one_line
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.tables.delimited import Dialect, read_delimited
@@ -125,9 +126,11 @@ def read_table(
         raise FileNotFoundError(f"there is no file {file}")
     if file.suffix.lower() == ".parquet":
         try:
-            return Table(str(file), pyarrow.parquet.read_table(file).to_pandas())
-        except (OSError, pa.ArrowException) as error:
-            raise ValueError(f"{file} cannot be read as parquet: {error}") from None
+            rows = pyarrow.parquet.read_table(file)
+            rows.validate(full=True)  # texts that are no UTF-8
+            return Table(str(file), rows.to_pandas())
+        except Exception as error:  # a damaged file raises nearly any kind
+            raise ValueError(f"{file} cannot be read as parquet ({one_line(error)})") from None
     with file.open("rb") as opened:
         return Table(str(file), *read_delimited(opened, str(file), separator, charset))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from cellformer.basics.sealed import read_sealed
 from cellformer.basics.stopping import StopRequests
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.experiments.baselines.config import BaselineConfig
@@ -23,8 +24,9 @@ from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.processes.session import session
 from cellformer.training.runs.recipe import scaling_of
-from cellformer.training.runs.run_folder import RunFolder, load_weights, write_json
+from cellformer.training.runs.run_folder import RunFolder, write_json
 from cellformer.training.runs.summary import Summary
+from cellformer.training.runs.weights import load_weights
 
 
 def train_baseline(config: BaselineConfig, path: Path) -> Summary:
@@ -38,7 +40,7 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
     folder = RunFolder(path)
     values = {"baseline": type(config.model).__name__, **dataclasses.asdict(config)}
     if folder.config.exists():
-        if json.loads(folder.config.read_text(encoding="utf-8")) != json.loads(json.dumps(values)):
+        if read_sealed(folder.config) != json.loads(json.dumps(values)):
             raise ValueError(f"{path} holds another run; choose another folder")
         if folder.summary.exists():
             return Summary.read(folder.path)

@@ -27,8 +27,9 @@ from cellformer.training.estimating.words import size_text, time_text
 from cellformer.training.loop.schedule import epochs_of
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import open_rows
-from cellformer.training.runs.curve import read_curve, seconds_of
+from cellformer.training.runs.curve import seconds_of
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.summary import curve_of
 
 TIMED_STEPS = 2
 VALIDATION_SHARE = 1 / 3
@@ -206,7 +207,7 @@ def _remaining(job: Job, cost: Cost, sample: Sample) -> tuple[float, str]:
     longest = epochs_of(chosen, math.ceil(sample.train / chosen.batch_size))
     epochs, spent, words = longest, 0.0, "to train"
     if curve.exists():
-        rows = read_curve(curve)
+        rows = curve_of(job.folder)
         epochs, spent = longest - len(rows), seconds_of(rows)
         words = f"to go on after epoch {len(rows)} of {longest}"
     if (Path(job.folder) / FAILURE).exists():

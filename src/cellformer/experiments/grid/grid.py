@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cellformer.basics.sealed import read_sealed
 from cellformer.encodings.catalog import ENCODINGS
 from cellformer.experiments.grid.paper_results import PAPER_SETS
 from cellformer.experiments.presets import PRESETS, flatten, override
@@ -137,7 +138,7 @@ def jobs_of(
     jobs = tuple(Job(configured(each, values), Path(folder) / each.name) for each in grid)
     for job in jobs:
         held = RunFolder(job.folder).config
-        if held.exists() and json.loads(held.read_text(encoding="utf-8")) != _as_read(job.config):
+        if held.exists() and read_sealed(held) != _as_read(job.config):
             _compare(job, RunConfig.from_json(held))  # a file of an older version lacks fields
     return jobs
 

@@ -1,17 +1,17 @@
 """What a folder of runs has to tell: results, failures, and what is not finished."""
 
-import json
 import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from cellformer.basics.sealed import FaultError, read_sealed
 from cellformer.experiments.grid.run_result import Finished, RunResult
 from cellformer.experiments.grid.runs_table import RUNS, TABLES, parsed, read_runs
 from cellformer.training.config import RunConfig
-from cellformer.training.runs.curve import read_curve, seconds_of
+from cellformer.training.runs.curve import seconds_of
 from cellformer.training.runs.run_folder import RunFolder, write_json
-from cellformer.training.runs.summary import Summary, undefined_as_none
+from cellformer.training.runs.summary import Summary, curve_of, undefined_as_none
 
 FAILURE = "failure.json"
 """In the folder of a run that failed: the reason, and what was to be run."""
@@ -31,11 +31,11 @@ def read_results(folder: Path) -> tuple[RunResult, ...]:
         run, failure = RunFolder(path), path / FAILURE
         told: dict[str, Any] = {}
         if failure.exists():
-            told = json.loads(failure.read_text(encoding="utf-8"))
+            told = _failure(failure)
         if run.config.exists():
             config = parsed(run.config.read_text(encoding="utf-8"), str(run.config))
         elif told:
-            config = RunConfig.from_values(told["config"], str(failure))
+            config = RunConfig.from_values(told.get("config"), str(failure))
         else:
             continue
         name, error = path.relative_to(folder).as_posix(), told.get("error")
@@ -45,7 +45,7 @@ def read_results(folder: Path) -> tuple[RunResult, ...]:
 
 
 def _result(name: str, run: RunFolder, config: RunConfig, error: str | None) -> RunResult:
-    curve = read_curve(run.curve) if run.curve.exists() else []
+    curve = curve_of(run.path)
     seconds = seconds_of(curve) if curve else None
     if not run.summary.exists():
         return RunResult(name, config, None, error, seconds, ())
@@ -70,4 +70,12 @@ def read_failure(folder: Path) -> str | None:
     path = folder / FAILURE
     if not path.exists():
         return None
-    return str(json.loads(path.read_text(encoding="utf-8"))["error"])
+    return str(_failure(path)["error"])
+
+
+def _failure(path: Path) -> dict[str, Any]:
+    cure = "delete it, and the run is tried again"
+    told = read_sealed(path, cure)
+    if not isinstance(told, dict) or not isinstance(told.get("error"), str):
+        raise FaultError(f"{path} does not say why the run failed", cure)
+    return told

@@ -15,6 +15,7 @@ from typing import Any
 
 from cellformer.basics.decoding import decoded
 from cellformer.basics.files import replace_atomically
+from cellformer.basics.sealed import unsealed
 from cellformer.experiments.grid.run_result import Finished, RunResult
 from cellformer.experiments.presets import flatten
 from cellformer.training.config import RunConfig
@@ -63,9 +64,9 @@ def parsed(text: str, where: str) -> RunConfig:
     """A configuration; parsing takes long, and tables are made again after every training."""
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{where}: cannot be read as a configuration ({error})") from error
-    return RunConfig.from_values(values, where)
+    return RunConfig.from_values(unsealed(values, where), where)
 
 
 def _row(run: RunResult) -> dict[str, str]:

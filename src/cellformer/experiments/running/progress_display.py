@@ -1,6 +1,5 @@
 """One display of many trainings that run elsewhere: bars on a terminal, lines in a log."""
 
-import csv
 import logging
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.progress import TimeElapsedColumn as Elapsed
 
+from cellformer.training.runs.curve import read_curve
 from cellformer.training.runs.run_folder import RunFolder
 
 logger = logging.getLogger(__name__)
@@ -30,13 +30,12 @@ class Standing:
 def standing(folder: Path) -> Standing:
     """Reads how far a training is, from its learning curve."""
     try:
-        with RunFolder(folder).curve.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except OSError:
+        rows = read_curve(RunFolder(folder).curve)
+    except (OSError, ValueError):
         return Standing(0, "")
     last = rows[-1] if rows else {}
-    scores = [f"{name} {float(value):.4g}" for name, value in last.items()
-              if name.startswith("val_") and name != "val_loss" and value]  # fmt: skip
+    scores = [f"{name} {value:.4g}" for name, value in last.items()
+              if name.startswith("val_") and name != "val_loss" and value == value]  # fmt: skip
     return Standing(len(rows), scores[0] if scores else "")
 
 

@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 import yaml
 
+from cellformer.basics.decoding import decoded
 from cellformer.basics.files import replace_atomically
+from cellformer.basics.sealed import FaultError, read_sealed
 from cellformer.experiments.search.space import SearchSpace
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.run_folder import write_json
@@ -32,6 +34,17 @@ class Trial:
     """Epochs that it has been trained for."""
     error: str | None = None
     """Why it failed."""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """All of a trial but its values, which may be of any type."""
+
+    number: int
+    state: State
+    score: float | None
+    epochs: int
+    error: str | None
 
 
 @dataclass(frozen=True)
@@ -63,7 +76,7 @@ class SearchFolder:
         file = self.path / "search.json"
         if not file.exists():
             write_json(file, told)
-        elif json.loads(file.read_text(encoding="utf-8")) != told:
+        elif read_sealed(file) != told:
             raise ValueError(
                 f"{self.path} holds a search over other fields or from another configuration; "
                 "choose another folder with -o, or move that one away"
@@ -77,10 +90,11 @@ class SearchFolder:
         """All that have been begun, by number; raises ValueError for a file that is damaged."""
         found = []
         for file in sorted(self.path.glob("trials/*/trial.json")):
+            values = read_sealed(file, "remove its folder")
             try:
-                found.append(Trial(**json.loads(file.read_text(encoding="utf-8"))))
-            except (OSError, ValueError, TypeError) as error:
-                raise ValueError(f"{file} is damaged ({error}); remove its folder") from error
+                found.append(_trial(values, str(file)))
+            except ValueError as error:
+                raise FaultError(str(error), "remove its folder") from None
         return found
 
     def write_table(self, trials: list[Trial]) -> None:
@@ -104,6 +118,13 @@ class SearchFolder:
         values = json.loads(json.dumps(asdict(config)))
         with replace_atomically(self.best) as unfinished:
             unfinished.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+
+
+def _trial(told: object, where: str) -> Trial:
+    """A trial as its file holds it; raises ValueError where a field is off."""
+    if not isinstance(told, dict) or not isinstance(values := told.pop("values", None), dict):
+        raise ValueError(f"{where}: values must be a mapping of fields")
+    return Trial(values=values, **asdict(decoded(_Outcome, told, where)))
 
 
 def best_of(trials: list[Trial], higher: bool) -> Trial | None:

@@ -82,7 +82,13 @@ def residuals_for(ensemble: Ensemble, calibrate: Source | None) -> Residuals:
                 f"{ensemble.folder.path} holds no errors to calibrate intervals on; give labeled "
                 "rows to calibrate on"
             )
-        return Residuals.read(kept)
+        residuals = Residuals.read(kept)
+        if residuals.targets != ensemble.task.targets:
+            raise ValueError(
+                f"{kept} has errors of {', '.join(residuals.targets) or 'nothing'}, but the run "
+                f"predicts {', '.join(ensemble.task.targets)}; give labeled rows to calibrate on"
+            )
+        return residuals
     rows, _ = open_input(ensemble, calibrate, labeled=True)
     name = rows.name if isinstance(calibrate, str | Path) else "the table to calibrate on"
     if rows.task_or_none is None:

@@ -6,15 +6,16 @@ ones and took no part in training, an interval holds the truth with a probabilit
 ``level``, and at most ``level`` + 1 / (n + 1).
 """
 
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.decoding import decoded
+from cellformer.basics.sealed import read_sealed
 from cellformer.data.dataset import Task
 from cellformer.training.runs.run_folder import write_json
 
@@ -80,14 +81,25 @@ class Residuals:
     @classmethod
     def read(cls, path: Path) -> "Residuals":
         """Reads what `write` wrote; raises ValueError, naming the file, where it is off."""
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            if values["format"] != FORMAT:
-                raise ValueError(f"format {values['format']}, this version reads {FORMAT}")
-            errors = tuple(np.sort(np.asarray(e, np.float64)) for e in values["errors"].values())
-            return cls(tuple(values["errors"]), errors, str(values["source"]))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}: not a list of residuals ({error!r})") from error
+        kept = decoded(_KeptErrors, read_sealed(path), str(path))
+        errors = tuple(np.sort(np.asarray(each, np.float64)) for each in kept.errors.values())
+        return cls(tuple(kept.errors), errors, kept.source)
+
+
+@dataclass(frozen=True)
+class _KeptErrors:
+    """What the file holds."""
+
+    format: int
+    source: str
+    errors: Mapping[str, tuple[float, ...]]  # by target
+
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise ValueError(f"format {self.format}, this version reads {FORMAT}")
+        negative = [name for name, errors in self.errors.items() if min(errors, default=0) < 0]
+        if negative:
+            raise ValueError(f"errors.{negative[0]} has a negative one")
 
 
 def coverage(

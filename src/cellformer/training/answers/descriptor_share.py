@@ -14,7 +14,8 @@ from cellformer.training.answers.kernel_fit import fit_kernel
 from cellformer.training.loop.loss import each_loss
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.materials.materials import Materials
-from cellformer.training.runs.run_folder import RunFolder, load_weights, save_weights
+from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.weights import load_weights, save_weights
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,5 @@
 """Several runs that answer together, and how far apart their answers are."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -9,6 +8,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Int64
 from scipy.special import log_expit, log_softmax, logsumexp
 
+from cellformer.basics.decoding import decoded
+from cellformer.basics.sealed import read_sealed
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Task
 from cellformer.training.answers.trained_run import TrainedRun
@@ -50,22 +51,28 @@ class Ensemble:
         return np.stack([run.outputs(complexes, chosen) for run in self.runs])
 
 
+@dataclass(frozen=True)
+class _KeptMembers:
+    """What the file of a folder of runs holds."""
+
+    format: int
+    kind: MemberKind
+    members: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise ValueError(f"format {self.format}, this version reads {FORMAT}")
+        if not self.members or any(Path(name).name != name for name in self.members):
+            raise ValueError(f"members are folders beside the file, got {self.members}")
+
+
 def read_members(folder: RunFolder) -> tuple[MemberKind, tuple[str, ...]]:
     """How the runs of a folder differ, and the names of their folders in it.
 
     Raises ValueError, naming the file, where it is off.
     """
-    try:
-        values = json.loads(folder.members.read_text(encoding="utf-8"))
-        if values["format"] != FORMAT:
-            raise ValueError(f"format {values['format']}, this version reads {FORMAT}")
-        kind: MemberKind = "folds" if values["kind"] == "folds" else "seeds"
-        names = tuple(str(name) for name in values["members"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{folder.members}: not a list of members ({error!r})") from error
-    if not names or any(Path(name).name != name for name in names):
-        raise ValueError(f"{folder.members}: members are folders beside it, got {names}")
-    return kind, names
+    kept = decoded(_KeptMembers, read_sealed(folder.members), str(folder.members))
+    return kept.kind, kept.members
 
 
 def write_members(folder: RunFolder, kind: MemberKind, names: tuple[str, ...]) -> None:

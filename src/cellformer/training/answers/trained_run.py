@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from jaxtyping import Float32, Int64
 
+from cellformer.basics.archives import one_line
+from cellformer.basics.parts.trust import PartRefusedError
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import GraphSet
 from cellformer.data.loading.loader import batches
@@ -19,7 +21,8 @@ from cellformer.training.loop.lightning_options import quiet_lightning, trainer_
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe
-from cellformer.training.runs.run_folder import RunFolder, load_weights
+from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.weights import load_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +44,7 @@ class TrainedRun:
         folder = RunFolder(path)
         config = RunConfig.from_json(folder.require(folder.config))
         recipe = Recipe.read(folder)
-        module = CellularModule(recipe.build(), recipe.task, recipe.scaling)
+        module = CellularModule(_built(recipe, folder), recipe.task, recipe.scaling)
         load_weights(folder.require(folder.weights(weights)), module.model)
         return cls(folder, config, preparation_in(folder, config), recipe, module)
 
@@ -64,6 +67,18 @@ class TrainedRun:
     ) -> Float32[np.ndarray, "row output"]:
         """Predictions of some complexes: values in the user's units, or logits."""
         return outputs_of(self.module, self.config.training, complexes, chosen)
+
+
+def _built(recipe: Recipe, folder: RunFolder) -> CellModel:
+    """The model that a run describes; raises ValueError, naming the file, where there is none."""
+    try:
+        return recipe.build()
+    except PartRefusedError:
+        raise
+    except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{folder.model}: no model can be built as it says ({one_line(error)})"
+        ) from error
 
 
 def outputs_of(

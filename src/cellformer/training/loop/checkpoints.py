@@ -10,18 +10,11 @@ import lightning.pytorch as pl
 from cellformer.basics.files import blamed, replace_atomically
 from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
-from cellformer.training.runs.run_folder import RunFolder, save_weights
+from cellformer.training.loop.states import save_state
+from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.weights import save_weights
 
 Row = dict[str, float]
-
-
-def save_state(trainer: pl.Trainer, folder: RunFolder) -> None:
-    """Keeps all that resuming needs, in one file; all processes of a training call it together."""
-    if not trainer.is_global_zero:
-        trainer.save_checkpoint(folder.resume, weights_only=False)  # writes nothing here
-        return
-    with replace_atomically(folder.resume) as unfinished:
-        trainer.save_checkpoint(unfinished, weights_only=False)  # the optimizer too
 
 
 class Checkpoints(pl.Callback):
@@ -42,6 +35,7 @@ class Checkpoints(pl.Callback):
         self.best_epoch = -1
         self.curve: list[Row] = []
         self.ended = False
+        self.continued = False  # whether this process has written the curve
         self.started = time.monotonic()
 
     def state_dict(self) -> dict[str, Any]:
@@ -114,8 +108,9 @@ class Checkpoints(pl.Callback):
         """Appends the newest epoch; rewrites the file after a resume, where it may be ahead."""
         path = self.folder.curve
         fields = list(self.curve[0])
+        continued, self.continued = self.continued, True
         lines = path.read_bytes().count(b"\n") if path.exists() else 0
-        if lines == len(self.curve) and lines > 1:
+        if continued and lines == len(self.curve) and lines > 1:
             with blamed(path), path.open("a", newline="", encoding="utf-8") as file:
                 csv.DictWriter(file, fields, extrasaction="ignore").writerow(self.curve[-1])
             return

@@ -31,6 +31,7 @@ from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.preemption import LeaveTraining, Preemption
 from cellformer.training.loop.schedule import epochs_of
+from cellformer.training.loop.states import state_to_go_on_from
 from cellformer.training.materials.materials import Materials
 from cellformer.training.runs.environment import begin_session
 from cellformer.training.runs.run_folder import RunFolder
@@ -48,7 +49,7 @@ def fit(
     stop_after: int | None = None,
     callbacks: Sequence[pl.Callback] = (),
 ) -> Checkpoints:
-    """Trains, from ``folder.resume`` where that exists; says what was kept.
+    """Trains, from a state that the folder holds if it holds one; says what was kept.
 
     ``complexes`` are those of the materials, wherever they lie.
     """
@@ -77,6 +78,7 @@ def fit(
         epochs,
         module.total_steps,
     )
+    state = world.from_first(lambda: state_to_go_on_from(folder, module))
     world.from_first(lambda: begin_session(folder, world.size))
     checkpoints = Checkpoints(folder, module.task.metric)
     with quiet_lightning():
@@ -104,7 +106,7 @@ def fit(
             trainer.fit(
                 module,
                 datamodule=Loaders(loaders["train"], loaders["val"]),
-                ckpt_path=folder.resume if folder.resume.exists() else None,
+                ckpt_path=state,
                 weights_only=True,
             )
     return checkpoints

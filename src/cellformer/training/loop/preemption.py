@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import lightning.pytorch as pl
 
 from cellformer.basics.stopping import StopRequests
-from cellformer.training.loop.checkpoints import save_state
+from cellformer.training.loop.states import save_state
 from cellformer.training.loop.world import World
 from cellformer.training.runs.run_folder import RunFolder
 

@@ -1,6 +1,5 @@
 """Where and by what program a run was trained, from the moment when it began."""
 
-import json
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -13,9 +12,11 @@ from pathlib import Path
 import torch
 
 from cellformer.basics.decoding import decoded
+from cellformer.basics.sealed import FaultError, read_sealed
 from cellformer.training.runs.run_folder import RunFolder, write_json
 
 PACKAGE = Path(__file__).resolve().parents[1]
+CURE = "delete it; only the dates and machines of earlier sessions are lost"
 PACKAGES = ("cellformer", "torch", "lightning", "numpy", "scipy", "rdkit")
 
 
@@ -70,7 +71,8 @@ def begin_session(folder: RunFolder, processes: int = 1) -> None:
         {"python": platform.python_version()} | {n: _version(n) for n in PACKAGES},
         replace(machine(), processes=processes),
     )
-    write_json(folder.sessions, [asdict(each) for each in (*read_sessions(folder), now)])
+    told = [asdict(each) for each in (*read_sessions(folder), now)]
+    write_json(folder.sessions, {"sessions": told})
 
 
 def read_sessions(folder: RunFolder) -> tuple[Session, ...]:
@@ -80,10 +82,11 @@ def read_sessions(folder: RunFolder) -> tuple[Session, ...]:
     """
     if not folder.sessions.exists():
         return ()
-    try:
-        told = list(json.loads(folder.sessions.read_text(encoding="utf-8")))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{folder.sessions}: not a list of sessions ({error})") from error
+    told = read_sealed(folder.sessions, CURE)
+    if isinstance(told, dict):  # a bare list in files of before
+        told = told.get("sessions")
+    if not isinstance(told, list):
+        raise FaultError(f"{folder.sessions} holds no list of sessions", CURE)
     return tuple(decoded(Session, each, f"{folder.sessions}[{n}]") for n, each in enumerate(told))
 
 

@@ -1,13 +1,15 @@
 """What a run folder knows beside its configuration: shapes, task and scaling."""
 
 import dataclasses
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cellformer.basics.archives import one_line
+from cellformer.basics.decoding import decoded
 from cellformer.basics.parts.reference import Reference, module_name
 from cellformer.basics.parts.stored import versions
 from cellformer.basics.parts.trust import PartRefusedError
+from cellformer.basics.sealed import read_sealed
 from cellformer.data.dataset import Task
 from cellformer.model.config import DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import CellModel, cell_model
@@ -52,7 +54,7 @@ class Recipe:
         return cls(task, scaling_of(materials, config.training), model, plan)
 
     def build(self) -> CellModel:
-        """The model, with fresh weights."""
+        """The model, with fresh weights; raises ValueError for a description that has none."""
         return cell_model(self.model, self.plan)
 
     def write(self, folder: RunFolder) -> None:
@@ -79,27 +81,39 @@ class Recipe:
         PartRefusedError where its plan is code that was not named by `allow_parts`.
         """
         path = folder.require(folder.model)
+        values: Any = read_sealed(path)
         try:
-            values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if values["format"] != FORMAT:
                 raise ValueError(f"format {values['format']}, this version reads {FORMAT}")
-            task, scaling = values["task"], values["scaling"]
-            return cls(
-                Task(
-                    task["kind"],
-                    tuple(task["targets"]),
-                    task["metric"],
-                    tuple(task["labels"]),
-                    task.get("rank"),  # runs of before have none
-                ),
-                Scaling(tuple(scaling["mean"]), tuple(scaling["deviation"])),
-                ModelConfig.from_dict(values["model"]),
-                plan_from_dict(values["attention"]),
-            )
+            task, scaling = _task(values["task"]), decoded(Scaling, values["scaling"], "scaling")
+            if {len(scaling.mean), len(scaling.deviation)} != {len(task.targets)}:
+                raise ValueError(f"scaling is not of {len(task.targets)} targets")
+            model = ModelConfig.from_dict(values["model"])
+            if model.data.outputs != task.outputs:
+                raise ValueError(f"model has {model.data.outputs} outputs, task {task.outputs}")
+            return cls(task, scaling, model, plan_from_dict(values["attention"]))
         except PartRefusedError as error:
             raise PartRefusedError(f"{path}: {error}") from error
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}: not a model description ({error!r})") from error
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: not a model description ({one_line(error)})") from error
+
+
+def _task(told: Any) -> Task:
+    """A task as JSON holds it; labels are numbers or words."""
+    targets, labels = told["targets"], told["labels"]
+    if not isinstance(targets, list) or not all(isinstance(name, str) for name in targets):
+        raise ValueError(f"task.targets must be names, got {targets!r}")
+    if not isinstance(labels, list) or not all(
+        isinstance(word, str | int | float) for word in labels
+    ):
+        raise ValueError(f"task.labels must be words or numbers, got {labels!r}")
+    return Task(
+        told["kind"],
+        tuple(targets),
+        told["metric"],
+        tuple(labels),
+        told.get("rank"),  # runs of before have none
+    )
 
 
 def scaling_of(materials: Materials, chosen: TrainingConfig) -> Scaling:

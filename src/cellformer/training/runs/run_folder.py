@@ -4,14 +4,12 @@ import csv
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors.torch import load_file, save
-from torch import nn
-
 from cellformer.basics.files import replace_atomically
+from cellformer.basics.sealed import sealed
 from cellformer.data.dataset import PARTS
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.training.config import RunConfig
@@ -47,6 +45,11 @@ class RunFolder:
     def resume(self) -> Path:
         """The state of training after the last finished epoch, or where it was asked to stop."""
         return self.path / "resume.ckpt"
+
+    @property
+    def resume_before(self) -> Path:
+        """The state that was kept before that one, to go on from where that one is damaged."""
+        return self.path / "resume-before.ckpt"
 
     @property
     def summary(self) -> Path:
@@ -145,12 +148,11 @@ class RunFolder:
         raise FileNotFoundError(f"{self.path} {what}: {file.name} is missing")
 
 
-def write_json(path: Path, values: object) -> None:
-    """Writes JSON atomically; a number that is not finite becomes null."""
+def write_json(path: Path, values: Mapping[str, object]) -> None:
+    """Writes JSON with its checksum, atomically; a number that is not finite becomes null."""
+    told = sealed({name: _finite(value) for name, value in values.items()})
     with replace_atomically(path) as unfinished:
-        unfinished.write_text(
-            json.dumps(_finite(values), indent=2, allow_nan=False) + "\n", encoding="utf-8"
-        )
+        unfinished.write_text(json.dumps(told, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _finite(values: object) -> object:
@@ -159,23 +161,3 @@ def _finite(values: object) -> object:
     if isinstance(values, list | tuple):
         return [_finite(value) for value in values]
     return None if isinstance(values, float) and not math.isfinite(values) else values
-
-
-def save_weights(path: Path, model: nn.Module) -> None:
-    """Writes the weights atomically, as safetensors."""
-    tensors = {
-        name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()
-    }
-    with replace_atomically(path) as unfinished:
-        unfinished.write_bytes(save(tensors))
-
-
-def load_weights(path: Path, model: nn.Module) -> None:
-    """Reads weights into a model of the same shape; raises ValueError where they do not fit."""
-    try:
-        model.load_state_dict(load_file(path))
-    except Exception as error:
-        raise ValueError(
-            f"{path}: these weights cannot be loaded into the model that model.json "
-            f"describes ({error})"
-        ) from error

@@ -1,6 +1,5 @@
 """The result of a training, as ``summary.json`` holds it: read, checked and written here alone."""
 
-import json
 import math
 import os
 from collections.abc import Mapping
@@ -9,13 +8,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from cellformer.basics.decoding import decoded
+from cellformer.basics.sealed import FaultError, read_sealed, sha256_of
 from cellformer.basics.suggestions import unknown_choice
 from cellformer.data.dataset import PARTS
+from cellformer.training.runs.curve import read_curve
 from cellformer.training.runs.environment import Session
 from cellformer.training.runs.run_folder import RunFolder, write_json
 
 VERSION = 2
 """That of the files that are written; those of version 1 have no number."""
+
+CURVE = "curve_sha256"
+"""The entry of the file with the checksum of curve.csv as it was then."""
 
 ScoreValue: TypeAlias = float | None
 """None where it is undefined, such as an area under the ROC curve of one class."""
@@ -123,7 +127,9 @@ class Summary:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes it into a run folder; a crash leaves the old file or the new one."""
-        write_json(RunFolder(Path(path)).summary, asdict(self))
+        folder = RunFolder(Path(path))
+        known = {CURVE: sha256_of(folder.curve)} if folder.curve.exists() else {}
+        write_json(folder.summary, asdict(self) | known)
 
 
 @dataclass(frozen=True)
@@ -170,6 +176,26 @@ class EnsembleSummary:
         write_json(RunFolder(Path(path)).summary, asdict(self))
 
 
+def curve_of(path: str | os.PathLike[str]) -> list[dict[str, float]]:
+    """The learning curve of a run, finished or not; empty where none was written.
+
+    Raises ValueError, naming the file, where it is damaged, or another one than the run ended with.
+    """
+    folder = RunFolder(Path(path))
+    if not folder.curve.exists():
+        return []
+    known = None
+    if folder.summary.exists():
+        told = read_sealed(folder.summary)
+        known = told.get(CURVE) if isinstance(told, dict) else None
+    if known is not None and known != sha256_of(folder.curve):
+        raise FaultError(
+            f"{folder.curve} is damaged, or was edited: its checksum differs",
+            "restore it from a copy, or delete it; reports and tables go without it",
+        )
+    return read_curve(folder.curve)
+
+
 def defined(score: ScoreValue) -> float:
     """A score to compute with: NaN where it is undefined."""
     return math.nan if score is None else score
@@ -184,12 +210,10 @@ def _values(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
     """What the file holds, and its name."""
     folder = RunFolder(Path(path))
     file = folder.require(folder.summary)
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file}: cannot be read as a summary ({error})") from error
+    values = read_sealed(file, f"delete it: cellformer train --resume {path} writes it anew")
     if not isinstance(values, dict):
         raise ValueError(f"{file}: a summary is a mapping of fields, got {values!r}")
+    values.pop(CURVE, None)
     return values, str(file)
 
 
