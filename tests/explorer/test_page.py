@@ -9,10 +9,10 @@ from evil import SCRIPT
 
 
 @pytest.fixture
-def page(browser, address):
+def page(browser, address, entrance):
     resize(browser, 1280)
     addresses(browser), complaints(browser)
-    browser.get(address)
+    browser.get(entrance)
     until(browser, lambda: of(browser, "run").text == "run")
     yield browser
     assert complaints(browser) == []

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import socket
 import urllib.error
 import urllib.request
 
@@ -169,6 +170,78 @@ def test_other_sites_are_refused(address):
     status, found = send(address, "/api/predict", {"smiles": "C"}, **{"Content-Type": "text/plain"})
     assert status == 422
     assert "application/json" in found["error"]
+
+
+@pytest.fixture
+def stranger():
+    """Somebody without the cookie."""
+    return urllib.request.build_opener()
+
+
+@pytest.mark.parametrize("path", ["/", "/page/page.js", "/api/about", "/?token=wrong", "/none"])
+def test_nobody_without_the_token_is_answered(address, path, stranger):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        stranger.open(address + path)
+    with refused.value as answer:
+        assert answer.code == 403
+        assert "the token" in json.load(answer)["error"]
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_token_may_stand_in_every_address(address, entrance, stranger):
+    with stranger.open(entrance.replace("/?", "/api/about?")) as answer:
+        assert "examples" in json.load(answer)
+
+
+def test_the_page_leads_to_an_address_without_the_token(entrance):
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_):
+            return None
+
+    with pytest.raises(urllib.error.HTTPError) as led:
+        urllib.request.build_opener(Stay).open(entrance)
+    with led.value as answer:
+        assert (answer.code, answer.headers["Location"]) == (303, "/")
+        assert "HttpOnly; Path=/; SameSite=strict" in answer.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
+def test_pages_of_other_sites_are_refused_with_cookie_and_all(address, origin):
+    status, found = send(address, "/api/predict", {"smiles": "C"}, Origin=origin)
+    assert status == 403
+    assert "other sites" in found["error"]
+    assert send(address, "/api/predict", {"smiles": "C"}, Origin=address)[0] == 200
+
+
+def test_every_answer_has_the_same_headers(address):
+    def told(path):
+        try:
+            with urllib.request.urlopen(address + path) as answer:
+                return dict(answer.headers)
+        except urllib.error.HTTPError as error:
+            with error:
+                return dict(error.headers)
+
+    pages = [told(path) for path in ("/", "/page/page.js", "/api/about", "/none", "/api/table")]
+    for name in ("content-security-policy", "x-content-type-options", "cache-control"):
+        assert len({page[name] for page in pages}) == 1
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"GET / HT",
+        b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{",
+    ],
+)
+def test_connections_that_ask_nothing_whole_are_closed(address, begun, monkeypatch):
+    monkeypatch.setattr("cellformer.explorer.access.PATIENCE", 0.2)
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(begun)
+        while connection.recv(4096):
+            pass  # of the refusal, where there is one
 
 
 def test_an_error_of_ours_is_told_and_the_server_goes_on(address, explorer, monkeypatch, caplog):

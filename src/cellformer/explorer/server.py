@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import secrets
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -29,6 +30,7 @@ from cellformer.data.tables.table import read_table
 from cellformer.data.tables.writing import write_delimited
 from cellformer.drawing.inline import INLINE, inline_svg
 from cellformer.drawing.theme import LIGHT
+from cellformer.explorer.access import HEADERS, Impatient, SameHeaders, TokenGuard
 from cellformer.explorer.inspection import MOST_CHARACTERS, Explorer
 from cellformer.explorer.views import View, show
 from cellformer.training.answers.predict import predict
@@ -38,21 +40,14 @@ logger = logging.getLogger(__name__)
 MOST_BYTES, MOST_ROWS = 2_000_000, 1000
 """Of a question to the server, and of a table that it holds."""
 
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' "
-    "'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
-
 Answer = dict[str, Any]
 PAGE = Path(__file__).parent / "page"
 
 
-def make_app(explorer: Explorer, hosts: tuple[str, ...] = ("127.0.0.1", "localhost")) -> Starlette:
-    """The application; it answers only requests that name one of ``hosts`` as their host."""
+def make_app(
+    explorer: Explorer, token: str, hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
+) -> Starlette:
+    """The application; it answers only who knows the token and names one of ``hosts``."""
     # Neither torch's settings nor matplotlib's are made for several threads.
     one_at_a_time = asyncio.Lock()
 
@@ -64,22 +59,22 @@ def make_app(explorer: Explorer, hosts: tuple[str, ...] = ("127.0.0.1", "localho
                 question = await _question(request)
                 async with one_at_a_time:
                     found = await run_in_threadpool(work, explorer, question)
-                return JSONResponse(found, headers=HEADERS)
+                return JSONResponse(found)
             except ValueError as error:
-                return JSONResponse({"error": str(error)}, 422, headers=HEADERS)
+                return JSONResponse({"error": str(error)}, 422)
             except Exception:
                 logger.exception("the explorer could not answer %s", request.url.path)
                 told = {"error": "something went wrong here; the terminal shows what"}
-                return JSONResponse(told, 500, headers=HEADERS)
+                return JSONResponse(told, 500)
 
         return endpoint
 
     async def about(request: Request) -> Response:
-        return JSONResponse(explorer.about(), headers=HEADERS)
+        return JSONResponse(explorer.about())
 
     async def page(request: Request) -> Response:
         text = (PAGE / "index.html").read_text(encoding="utf-8")
-        return Response(text, media_type="text/html", headers=HEADERS)
+        return Response(text, media_type="text/html")
 
     return Starlette(
         routes=[
@@ -90,19 +85,29 @@ def make_app(explorer: Explorer, hosts: tuple[str, ...] = ("127.0.0.1", "localho
             Route("/api/table", answer(_table), methods=["POST"]),
             Mount("/page", StaticFiles(directory=PAGE)),
         ],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
+        middleware=[
+            Middleware(SameHeaders, headers=HEADERS),
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+            Middleware(TokenGuard, token=token),
+        ],
     )
 
 
 def serve(explorer: Explorer, host: str, port: int) -> None:
-    """Serves until interrupted; ``port`` 0 takes a free one. Raises OSError if it is taken."""
+    """Serves until interrupted; ``port`` 0 takes a free one. Raises OSError if it is taken.
+
+    The address that the log tells has a token in it, a new one each time, without which nobody is
+    answered: other users of this machine can open the port too.
+    """
+    token = secrets.token_urlsafe(24)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        told = f"http://{host}:{listening.getsockname()[1]}"
+        told = f"http://{host}:{listening.getsockname()[1]}/?token={token}"
         logger.info("The explorer is at %s (Ctrl-C ends it)", told)
-        app = make_app(explorer, ("127.0.0.1", "localhost", host))
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+        app = make_app(explorer, token, ("127.0.0.1", "localhost", host))
+        config = uvicorn.Config(app, http=Impatient, log_level="warning")
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 async def _question(request: Request) -> Answer:
