@@ -13,7 +13,7 @@ from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorSha
 from cellformer.model.described import DescribedTransformer
 from cellformer.model.general import general_sparse
 from cellformer.model.kernels import near_values, shared_counts
-from cellformer.training.runs.run_folder import load_weights, save_weights
+from cellformer.training.runs.weights import load_weights, save_weights
 
 COUNTS = np.array([[0, 9, 255], [1, 0, 0], [7, 2, 0]], np.uint8)
 VALUES = np.array([[1.0, 0.0], [3.0, np.nan], [500.0, 1.0]], np.float32)

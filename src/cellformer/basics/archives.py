@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellformer.basics.causes import raise_of_process
+
 logger = logging.getLogger(__name__)
 
 
@@ -28,6 +30,7 @@ def read_arrays(file: Path) -> dict[str, NDArray[Any]]:
             try:
                 arrays[name] = _read(archive, member)
             except Exception as error:  # a damaged archive raises nearly any kind
+                raise_of_process(error)
                 reason = (
                     "holds Python objects (a pickle), which are not read because that could run "
                     "code; store plain numbers"
@@ -45,6 +48,7 @@ def kept_arrays(file: Path) -> dict[str, NDArray[Any]] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
+        raise_of_process(error)
         tell_damaged(file, str(error))
         return None
 
@@ -60,6 +64,7 @@ def check_archive(file: Path) -> None:
         with zipfile.ZipFile(file) as archive:
             damaged = archive.testzip()
     except Exception as error:  # a damaged archive raises nearly any kind
+        raise_of_process(error)
         raise ValueError(f"{file} is damaged ({one_line(error)})") from None
     if damaged is not None:
         raise ValueError(f"{file} is damaged (the checksum of {damaged!r} in it differs)")
@@ -70,6 +75,7 @@ def opened_archive(file: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
     except Exception as error:  # a damaged directory raises nearly any kind
+        raise_of_process(error)
         raise ValueError(
             f"{file} is not an .npz file (or is cut short); see np.savez_compressed "
             f"({one_line(error)})"

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cellformer.basics.causes import raise_of_process
+
 CHECKSUM = "checksum"
 """The entry of a mapping that holds it."""
 
@@ -67,6 +69,7 @@ def read_sealed(path: Path, cure: str = "restore it from a copy") -> Any:
     except FileNotFoundError:
         raise
     except (OSError, ValueError, RecursionError) as error:
+        raise_of_process(error)
         raise FaultError(f"{path} cannot be read as JSON ({error})", cure) from None
     return unsealed(values, str(path), cure)
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME
 
 GOES_ON = ("fetch", "prepare", "train", "baseline", "tune", "reproduce")
@@ -84,7 +85,7 @@ def failed(error: Exception) -> int:
         os.close(nowhere)
         if isinstance(error, BrokenPipeError):  # head, say, has read enough
             return 128 + signal.SIGPIPE
-    print(f"cellformer: {reason(error)}", file=sys.stderr)
+    say(reason(error))
     return 1
 
 

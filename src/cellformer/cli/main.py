@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
+from cellformer.basics.messages import say
 from cellformer.basics.stopping import StopSignal
 from cellformer.cli.commands import (
     baseline,
@@ -104,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         number = stop.number if isinstance(stop, StopSignal) else signal.SIGINT
         said, status = stopped(command_in(given), number)
-        print(f"cellformer: {said}", file=sys.stderr)
+        say(said)
         return status
 
 
@@ -115,7 +116,7 @@ def _run(given: Sequence[str]) -> int:
         parsed = parser.instantiate(parser.parse_args(given))
         check_fields(parsed[parsed.command])
     except ValueError as error:  # the configuration refused its values
-        print(f"cellformer: {error}", file=sys.stderr)
+        say(error)
         return USAGE_ERROR
     chosen = parsed[parsed.command]
     allow_named(given, chosen["import"])

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import yaml
 from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 
+from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
@@ -26,7 +27,7 @@ class Parser(ArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints what is wrong and ends with exit code 2."""
-        print(f"cellformer: {message}{suggestion(message, self.vocabulary)}", file=sys.stderr)
+        say(f"{message}{suggestion(message, self.vocabulary)}")
         sys.exit(USAGE_ERROR)
 
     def _print_message(self, message: str, file: Any = None) -> None:

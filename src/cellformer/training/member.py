@@ -17,6 +17,7 @@ def main(arguments: Sequence[str]) -> int:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     folder, stop_after, *modules = arguments
+    from cellformer.basics.messages import say
     from cellformer.basics.parts.trust import allow_parts  # a signal may come before all this
     from cellformer.training.loop.preemption import TrainingInterrupted
     from cellformer.training.loop.world import PeerError
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     except PeerError:  # the parent knows which one
         return 1
     except (ValueError, OSError, ImportError) as error:
-        print(f"cellformer: {error}", file=sys.stderr)  # noqa: T201 - the parent's standard error
+        say(error)
         return 1
     return 0
 

@@ -1,11 +1,11 @@
 """Train a graph network of PyTorch Geometric on the same data in the same way, to compare."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME
 from cellformer.cli.parsing import Parser, add_config_and_target, data_config_in
 from cellformer.experiments.baselines.config import BASELINES, BaselineConfig
@@ -55,7 +55,7 @@ def run(arguments: Namespace) -> int:
     try:
         summary = train_baseline(config, arguments.output)
     except TrainingInterrupted:
-        print("cellformer: interrupted; go on with the same command", file=sys.stderr)
+        say("interrupted; go on with the same command")
         return RESUME_ME
     print(describe(summary))
     print(f"Everything about this run is in {arguments.output}")

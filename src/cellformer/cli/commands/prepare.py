@@ -1,11 +1,11 @@
 """Prepare the complexes of a data set for all later trainings, here or on a cluster."""
 
-import sys
 import time
 from collections.abc import Sequence
 
 from jsonargparse import Namespace
 
+from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME, StopRequests
 from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, data_config_in
 from cellformer.cli.preset import add_preset, preset_in
@@ -63,7 +63,7 @@ def run(arguments: Namespace) -> int:
                 materials = gathered(rows, config, preparation, executor)
                 complexes, failures = materials.complexes, materials.failures
     except KeyboardInterrupt:
-        print("cellformer: interrupted; the same command goes on", file=sys.stderr)
+        say("interrupted; the same command goes on")
         return RESUME_ME
     seconds = time.monotonic() - began
     cells = ", ".join(str(int(rank.offsets[-1])) for rank in complexes.ranks)

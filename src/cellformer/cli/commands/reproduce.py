@@ -5,12 +5,12 @@ RESULTS/DATASET/ATTENTION/ENCODING/seed-N. Running the same command again trains
 missing. Settings are the paper's for each data set, but for the fields that are given below.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME
 from cellformer.cli.fields import add_fields, given_fields
 from cellformer.cli.parsing import Parser, add_ray, add_slots
@@ -114,15 +114,14 @@ def run(arguments: Namespace) -> int:
         tally = reproduce(jobs, arguments.output, runner)
     except (KeyboardInterrupt, TrainingInterrupted):
         done = sum(job.finished for job in jobs)
-        print(
-            f"cellformer: interrupted; {done} of {len(jobs)} trainings are finished, the last one "
-            f"up to its last step, in {arguments.output}; go on with the same command",
-            file=sys.stderr,
+        say(
+            f"interrupted; {done} of {len(jobs)} trainings are finished, the last one "
+            f"up to its last step, in {arguments.output}; go on with the same command"
         )
         return RESUME_ME
     _end(arguments)
     for name, reason in tally.failed:
-        print(f"cellformer: {name} failed: {reason}", file=sys.stderr)
+        say(f"{name} failed: {reason}")
     return 1 if tally.failed else 0
 
 

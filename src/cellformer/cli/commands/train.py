@@ -4,12 +4,12 @@ SIGTERM, SIGUSR1 and Ctrl-C keep the state of the training and end it with exit 
 goes on from there. A training that diverges ends with exit code 70 and keeps its best weights.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME, StopRequests
 from cellformer.cli.parsing import Parser, add_config_and_target, run_config_in
 from cellformer.cli.preset import add_preset, preset_in
@@ -118,15 +118,15 @@ def run(arguments: Namespace) -> int:
                 summary = Job(config, folder).perform() if again else train(config, folder)
     except TrainingInterrupted as stopped:
         if is_first():
-            print(f"cellformer: {stopped}", file=sys.stderr)
+            say(stopped)
         return RESUME_ME
     except TrainingDiverged as diverged:
         if is_first():
-            print(f"cellformer: {diverged}", file=sys.stderr)
+            say(diverged)
         return DIVERGED
     except PeerError as error:
         if str(error):
-            print(f"cellformer: {error}", file=sys.stderr)
+            say(error)
         return 1
     if not is_first():
         return 0
@@ -138,7 +138,7 @@ def run(arguments: Namespace) -> int:
                 print(describe(summary))
                 write_report(folder)
     except KeyboardInterrupt:
-        print(f"cellformer: {TrainingInterrupted(folder, 0)}", file=sys.stderr)
+        say(TrainingInterrupted(folder, 0))
         return RESUME_ME
     print(f"Everything about this run is in {folder}")
     return 0

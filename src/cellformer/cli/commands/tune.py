@@ -1,11 +1,11 @@
 """Search for good values of any fields of the configuration, with Ray Tune and Optuna."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME, StopRequests
 from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, add_slots, run_config_in
 from cellformer.cli.preset import add_preset, preset_in
@@ -79,7 +79,7 @@ def run(arguments: Namespace) -> int:
         with StopRequests():
             found = tuner(base, space, folder)
     except KeyboardInterrupt:
-        print(f"cellformer: interrupted; the same command goes on with {folder}", file=sys.stderr)
+        say(f"interrupted; the same command goes on with {folder}")
         return RESUME_ME
     for line in found.told():
         print(line)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellformer.basics.archives import one_line
+from cellformer.basics.causes import raise_of_process, with_files
 from cellformer.basics.decoding import decoded
 from cellformer.basics.owners import unfinished
 from cellformer.basics.sealed import FaultError, read_sealed, sealed
@@ -266,6 +267,7 @@ def _state(path: Path) -> str:
     try:
         files = sorted((entry.name, entry.stat()) for entry in os.scandir(path))
     except OSError as error:
+        raise_of_process(error)
         raise StoreError(f"{path} cannot be read ({error})", _again(path)) from None
     told = [(n, e.st_ino, e.st_size, e.st_mtime_ns, e.st_ctime_ns) for n, e in files]
     return hashlib.sha256(repr(told).encode()).hexdigest()
@@ -279,9 +281,10 @@ def _map_array(path: Path, name: str, recorded: StoredArray) -> NDArray[Any]:
     if size != recorded.bytes:
         raise StoreError(f"{file} has {size} bytes instead of {recorded.bytes}", _again(path))
     try:
-        array: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+        array: NDArray[Any] = with_files(lambda: np.load(file, mmap_mode="r", allow_pickle=False))
         found, row_by_row = (array.dtype.str, array.shape), array.flags.c_contiguous
     except Exception as error:  # a damaged header raises nearly any kind
+        raise_of_process(error)
         raise StoreError(f"{file} is damaged ({one_line(error)})", _again(path)) from None
     if found != (recorded.dtype, recorded.shape) or not row_by_row:
         raise StoreError(
@@ -300,6 +303,7 @@ def _check_bytes(path: Path, name: str, recorded: StoredArray) -> None:
             stream.seek(recorded.start)
             found = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:  # of the disk
+        raise_of_process(error)
         raise StoreError(f"{file} cannot be read ({error})", _again(path)) from None
     if found != recorded.sha256:
         raise StoreError(f"{file} is damaged (its checksum differs)", _again(path))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from cellformer.basics.causes import raise_of_process
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.sealed import FaultError, read_sealed, sealed
 from cellformer.complexes.many.store import open_ragged, save_ragged
@@ -133,6 +134,7 @@ def finished_shard(folder: Path) -> Shard | None:
     except FaultError as error:
         logger.warning("%s; it is made again", error.fault)
     except (OSError, KeyError, TypeError, ValueError) as error:
+        raise_of_process(error)
         logger.warning("%s is damaged (%r); it is made again", file, error)
     else:
         return shard

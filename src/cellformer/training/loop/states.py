@@ -10,6 +10,7 @@ import lightning.pytorch as pl
 import torch
 
 from cellformer.basics.archives import check_archive, one_line
+from cellformer.basics.causes import raise_of_process
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.sealed import FaultError
 from cellformer.training.loop.module import CellularModule
@@ -88,6 +89,7 @@ def _read(path: Path) -> State:
     except FaultError:
         raise
     except Exception as error:  # a damaged pickle raises nearly any kind
+        raise_of_process(error)
         told = str(error) if str(path) in str(error) else f"{path} is damaged ({one_line(error)})"
         raise FaultError(told, cure) from None
     return dict(state)

@@ -9,6 +9,7 @@ from safetensors.torch import save
 from torch import Tensor, nn, uint8
 
 from cellformer.basics.archives import one_line
+from cellformer.basics.causes import raise_of_process
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.sealed import FaultError
 
@@ -38,6 +39,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
             told = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # a damaged header raises nearly any kind
+        raise_of_process(error)
         raise FaultError(f"{path} cannot be read ({one_line(error)})", _cure(path)) from None
     if CHECKSUM in told and told[CHECKSUM] != _checksum(tensors):
         raise FaultError(f"{path} is damaged: its checksum differs", _cure(path))
