@@ -84,7 +84,8 @@ def check_command(line):
         assert "--help" in arguments or "--print_config" in arguments, line
     for word, following in itertools.pairwise(words):
         if word == "-m" and following.startswith("benchmarks."):
-            assert (ROOT / f"{following.replace('.', '/')}.py").exists(), line
+            module = ROOT / following.replace(".", "/")
+            assert module.with_suffix(".py").exists() or (module / "__main__.py").exists(), line
     if words[0].startswith(("scripts/", "benchmarks/")):
         assert (ROOT / words[0]).exists(), line
 
