@@ -233,7 +233,8 @@ def _of_choosing(kept: dict[str, Kept], ring: dict[str, int]) -> Iterator[Claim]
     plain = kept[PLAIN]
     yield Claim(
         page,
-        f"Without ring sizes as features, pairwise-mixed with `rwbspe` has a test MAE of {plain.told()} "
+        "Without ring sizes as features, pairwise-mixed with `rwbspe` has a test MAE of "
+        f"{plain.told()} "
         f"(validation {plain.told('val')}; with them {mixed.told()} and {mixed.told('val')}),",
         f"{PLAIN}-0, zinc/pairwise-mixed-rwbspe-0",
     )
