@@ -85,6 +85,20 @@ def test_classes_are_predicted_with_a_likelihood(target, frame, tmp_path):
     assert summary["scores"]["best"]["val"]["accuracy"] >= 0.6
 
 
+def test_weights_of_classes_move_the_logits(frame, tmp_path):
+    plain, weighted = tmp_path / "plain", tmp_path / "weighted"
+    plain.mkdir(), weighted.mkdir()
+    rare = frame.assign(rare=np.where(frame["y"] > frame["y"].quantile(0.75), "yes", "no"))
+    runs = [run_of(rare, plain, "rare"), run_of(rare, weighted, "rare", class_weights="balanced")]
+    offsets = [float(TrainedRun.open(run).model.counts.get_buffer("offset")) for run in runs]
+    assert offsets[1] > offsets[0] + 0.1
+
+
+def test_half_precision_is_for_the_cells_alone(frame, tmp_path):
+    run = run_of(frame, tmp_path, "y", precision="bf16-mixed")
+    assert np.isfinite(predict(run, frame)["prediction"]).all()
+
+
 def test_more_training_rows_than_are_compared(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_fit, "MOST_REFERENCES", 9)
     monkeypatch.setattr(kernel_fit, "MOST_COMPARED", 5)

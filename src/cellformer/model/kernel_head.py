@@ -69,7 +69,8 @@ class KernelHead(nn.Module):
         self, from_cells: Float[Tensor, "row output"], from_counts: Float[Tensor, "row output"]
     ) -> Float[Tensor, "row output"]:
         """The mean of both, weighted by the share."""
-        return torch.lerp(from_cells, from_counts, self.get_buffer("share").to(from_cells))
+        share = self.get_buffer("share").to(from_counts)
+        return torch.lerp(from_cells.to(from_counts), from_counts, share)
 
     def forward(self, batch: CellBatch) -> Float[Tensor, "complex output"]:
         """One row per complex; raises ValueError where nothing is fitted."""

@@ -66,7 +66,7 @@ def _as_folder(text: str) -> str:
 class Grid:
     """Every combination of what is listed; by default the whole grid of the paper.
 
-    ``seeds`` are those of all sets, None: as many as in the paper (`PAPER_SEEDS`, one for a set
+    ``seeds`` are those of all sets, None: as many as in the paper (``PAPER_SEEDS``, one for a set
     that is not in it); ``seeds_of`` are those of some sets. Raises ValueError where something is
     listed twice.
     """

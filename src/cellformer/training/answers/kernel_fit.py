@@ -54,7 +54,7 @@ def fit_kernel(module: CellularModule, head: KernelHead, materials: Materials) -
     fitted = regression(torch.lerp(counts, near, weight), regressed, found[weight][0])
     slope, offset = 1.0, fitted.offset
     if module.task.kind != "regression":
-        slope, offset = _as_logits(module.task, fitted.left_out, fitted.offset, targets)
+        slope, offset = _as_logits(module, fitted.left_out, fitted.offset, targets)
     head.take(given, fitted.coefficients, offset, weight, slope)
     logger.info(
         "kernels over %d training complexes: values weigh %.2f beside counts, ridge %g",
@@ -77,7 +77,7 @@ def _as_numbers(task: Task, targets: Float[Tensor, "row target"]) -> Float[Tenso
 
 @torch.enable_grad()
 def _as_logits(
-    task: Task,
+    module: CellularModule,
     left_out: Float[Tensor, "row output"],
     mean: Float[Tensor, " output"],
     targets: Float[Tensor, "row target"],
@@ -93,7 +93,8 @@ def _as_logits(
 
     def loss() -> Tensor:
         search.zero_grad()
-        value = loss_of(task, "auto", slope * known + offset, targets)
+        logits = slope * known + offset
+        value = loss_of(module.task, "auto", logits, targets, module.class_weights)
         value.backward()  # type: ignore[no-untyped-call]
         return value
 
