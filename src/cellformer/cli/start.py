@@ -4,6 +4,7 @@ import os
 import sys
 from typing import NoReturn
 
+from cellformer.basics.messages import say
 from cellformer.basics.stopping import StopSignal, deaf, listen_to_the_end
 from cellformer.cli.ending import command_in, flushed, open_streams, stopped
 
@@ -15,8 +16,7 @@ def main() -> int:
     """
     listen_to_the_end(_leave)
     if not open_streams():
-        print("cellformer: standard output is closed; lead it somewhere, as by > /dev/null",
-              file=sys.stderr)  # fmt: skip
+        say("standard output is closed; lead it somewhere, as by > /dev/null")
         return 1
     try:
         from cellformer.cli.main import main as run
@@ -26,7 +26,7 @@ def main() -> int:
         status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except StopSignal as stop:
         said, status = stopped(command_in(sys.argv[1:]), stop.number)
-        print(f"cellformer: {said}", file=sys.stderr)
+        say(said)
     deaf()
     return flushed(status)
 

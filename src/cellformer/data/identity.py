@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from cellformer.basics.sealed import sha256_of
+
 PACKAGE = __name__.partition(".")[0]
 
 
@@ -87,4 +89,4 @@ def _home(module: str) -> str | None:
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None or not Path(file).is_file():
         return None  # such as a notebook, whose other cells are out of sight
-    return f"{module}@{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
+    return f"{module}@{sha256_of(Path(file))}"

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import hmac
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -77,7 +76,7 @@ class TokenGuard:
                 await led(scope, receive, send)
             else:
                 await self.app(scope, receive, send)
-        elif self._known(_cookies(request.headers).get(self.cookie, "")):
+        elif self._known(request.cookies.get(self.cookie, "")):
             await self.app(scope, receive, send)
         else:
             told = {"error": "open the address with the token that the terminal shows"}
@@ -114,12 +113,3 @@ def _own_origin(headers: Headers) -> bool:
     return origin is None or origin in {
         f"{way}://{headers.get('host')}" for way in ("http", "https")
     }
-
-
-def _cookies(headers: Headers) -> dict[str, str]:
-    found: SimpleCookie = SimpleCookie()
-    try:
-        found.load(headers.get("cookie", ""))
-    except CookieError:
-        return {}
-    return {name: each.value for name, each in found.items()}

@@ -7,7 +7,6 @@ preparation or a model can be named; the code of others only after the user name
 
 import dataclasses
 import functools
-import hashlib
 import importlib
 import importlib.metadata
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 from cellformer.basics.parts.catalog import called
 from cellformer.basics.parts.reference import Reference
 from cellformer.basics.parts.trust import resolve
+from cellformer.basics.sealed import sha256_of
 
 PACKAGE = __name__.partition(".")[0]
 FLOORS = tuple(f"{PACKAGE}.{floor}." for floor in ("lifting", "encodings", "model"))
@@ -95,7 +95,7 @@ def _of_text(module: str) -> dict[str, str]:
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None or not Path(file).is_file():
         return {}
-    return {"sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()}
+    return {"sha256": sha256_of(Path(file))}
 
 
 def _own_modules(stored: Any) -> Iterator[str]:

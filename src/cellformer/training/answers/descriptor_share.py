@@ -33,16 +33,17 @@ def settle_descriptors(
     """
     if not isinstance(model, DescribedTransformer) or model.counts is None:
         return
-    head = model.counts
-    if isinstance(head, KernelHead):
-        fit_kernel(module, head, materials)
-    fitted = head.references() if isinstance(head, KernelHead) else {}
+    kernels = model.counts if isinstance(model.counts, KernelHead) else None
+    fitted = {}
+    if kernels is not None:
+        fit_kernel(module, kernels, materials)
+        fitted = kernels.references()
     for which in ("best", "last"):
         path = folder.weights(which)
         if path.exists():  # no epoch may have been the best one
             load_weights(path, model)
-            if isinstance(head, KernelHead):
-                head.keep(fitted)
+            if kernels is not None:
+                kernels.keep(fitted)
             share = balance(module, model, materials.complexes, materials.split["val"])
             save_weights(path, model)
             logger.info("%s weights: the fingerprints have a share of %.2f", which, share)
