@@ -12,11 +12,12 @@ from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import DescribedTransformer
 from cellformer.model.general import general_sparse
-from cellformer.model.kernels import near_values, shared_counts
+from cellformer.model.kernels import KernelWeights, shared_counts
 from cellformer.training.runs.weights import load_weights, save_weights
 
 COUNTS = np.array([[0, 9, 255], [1, 0, 0], [7, 2, 0]], np.uint8)
 VALUES = np.array([[1.0, 0.0], [3.0, np.nan], [500.0, 1.0]], np.float32)
+WEIGHTS = KernelWeights(torch.tensor([0.75, 0.25]), torch.tensor([2.0, 0.5]))
 COEFFICIENTS = torch.tensor([[0.5], [-1.0], [2.0]])
 
 
@@ -47,16 +48,14 @@ def test_a_head_without_references_takes_no_part(ragged):
         model.counts(batch)
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.25, 1.0])
-def test_what_is_predicted_is_a_sum_over_the_references(ragged, weight):
+def test_what_is_predicted_is_a_sum_over_the_references(ragged):
     model, batch = model_for(ragged), CellBatch.from_ragged(ragged)
     head, given = model.counts, given_by(ragged)
-    head.take(given[1:], COEFFICIENTS[1:], torch.tensor([3.0]), weight, slope=2.0)
+    head.take(given[1:], COEFFICIENTS[1:], torch.tensor([3.0]), WEIGHTS, slope=2.0)
     known = head.known(given)
     assert known.abs().max() <= 5
-    alike = (1 - weight) * shared_counts(*map(torch.from_numpy, (COUNTS, COUNTS[1:])))
-    alike = alike + weight * near_values(known, known[1:])
-    expected = 2 * alike @ COEFFICIENTS[1:] + 3
+    shared = shared_counts(*map(torch.from_numpy, (COUNTS, COUNTS[1:])))
+    expected = 2 * WEIGHTS.alike(shared, known, known[1:]) @ COEFFICIENTS[1:] + 3
     torch.testing.assert_close(head(batch), expected)
     from_cells, from_counts = model.opinions(batch)
     torch.testing.assert_close(from_counts, expected)
@@ -67,7 +66,7 @@ def test_what_is_predicted_is_a_sum_over_the_references(ragged, weight):
 def test_the_cells_alone_are_trained(ragged):
     model, batch = model_for(ragged), CellBatch.from_ragged(ragged)
     before = model(batch)
-    model.counts.take(given_by(ragged), COEFFICIENTS, torch.zeros(1), 0.5)
+    model.counts.take(given_by(ragged), COEFFICIENTS, torch.zeros(1), WEIGHTS)
     assert not torch.allclose(model(batch), before)
     model.train()
     model.transformer.eval()
@@ -77,7 +76,7 @@ def test_the_cells_alone_are_trained(ragged):
 def test_references_are_kept_with_the_weights(ragged, tmp_path):
     model, other = model_for(ragged), model_for(ragged)
     batch = CellBatch.from_ragged(ragged)
-    model.counts.take(given_by(ragged), COEFFICIENTS, torch.zeros(1), 0.5)
+    model.counts.take(given_by(ragged), COEFFICIENTS, torch.zeros(1), WEIGHTS)
     np.testing.assert_array_equal(model.counts.reference_counts(), COUNTS)
     save_weights(tmp_path / "fitted.safetensors", model)
     save_weights(tmp_path / "fresh.safetensors", other)
@@ -90,7 +89,7 @@ def test_references_are_kept_with_the_weights(ragged, tmp_path):
 def test_other_precisions_predict_alike(ragged):
     model, batch = model_for(ragged), CellBatch.from_ragged(ragged)
     head = model.counts
-    head.take(given_by(ragged), 1000 * COEFFICIENTS, torch.zeros(1), 0.5)
+    head.take(given_by(ragged), 1000 * COEFFICIENTS, torch.zeros(1), WEIGHTS)
     expected = head(batch)
     torch.testing.assert_close(head.double()(batch), expected.double(), rtol=1e-5, atol=1e-4)
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -1,23 +1,20 @@
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.gaussian_process.kernels import Matern
 
 from cellformer.chemistry.fingerprints import fingerprint_counts
-from cellformer.model.kernels import BLOCK, near_values, shared_counts
+from cellformer.model.kernels import BLOCK, KernelWeights, near_values, shared_counts
 from tiny import SMILES
 
 
-def by_hand(one, other, blocks):
-    """The mean over the fingerprints of the sum of smaller by the sum of larger counts."""
-    shares = []
-    for mine, theirs in zip(np.split(one, blocks), np.split(other, blocks), strict=True):
-        common = sum(min(int(a), int(b)) for a, b in zip(mine, theirs, strict=True))
-        union = sum(max(int(a), int(b)) for a, b in zip(mine, theirs, strict=True))
-        shares.append(common / union if union else 1.0)
-    return np.mean(shares)
+def by_hand(one, other):
+    """The sum of the smaller by the sum of the larger counts."""
+    common = sum(min(int(a), int(b)) for a, b in zip(one, other, strict=True))
+    union = sum(max(int(a), int(b)) for a, b in zip(one, other, strict=True))
+    return common / union if union else 1.0
 
 
 @given(
@@ -26,29 +23,40 @@ def by_hand(one, other, blocks):
 )
 def test_shared_counts_are_those_of_a_loop(counts, others):
     found = shared_counts(torch.from_numpy(counts), torch.from_numpy(others))
-    expected = [[by_hand(one, other, 1) for other in others] for one in counts]
-    np.testing.assert_allclose(found, np.reshape(expected, (len(counts), len(others))), rtol=1e-6)
+    expected = [[by_hand(one, other) for other in others] for one in counts]
+    shape = 1, len(counts), len(others)
+    np.testing.assert_allclose(found, np.reshape(expected, shape), rtol=1e-6)
 
 
-def test_each_fingerprint_counts_alike():
+def test_each_fingerprint_is_compared_by_itself():
     counts = np.zeros((2, 2 * BLOCK), np.uint8)
     counts[:, 0], counts[0, BLOCK], counts[1, BLOCK + 1] = 200, 3, 200
     found = shared_counts(*[torch.from_numpy(counts)] * 2)
-    assert found[0, 1] == pytest.approx(by_hand(counts[0], counts[1], 2)) == 0.5
-    assert found.diagonal().tolist() == [1.0, 1.0]
+    assert found.tolist() == [[[1, 1], [1, 1]], [[1, 0], [0, 1]]]
 
 
 def test_both_are_kernels_of_molecules():
     counts = torch.from_numpy(fingerprint_counts(SMILES))
     values = torch.from_numpy(np.random.default_rng(0).normal(size=(len(SMILES), 7)))
-    for kernel in (shared_counts(counts, counts).double(), near_values(values, values)):
+    for kernel in (*shared_counts(counts, counts).double(), near_values(values, values)):
         torch.testing.assert_close(kernel, kernel.t())
         assert torch.linalg.eigvalsh(kernel).min() > -1e-6
-        torch.testing.assert_close(kernel.diagonal(), torch.ones(len(SMILES)).double())
+        torch.testing.assert_close(kernel.diagonal(), torch.ones(len(SMILES)).double(), atol=1e-5,
+                                   rtol=0)  # fmt: skip
 
 
-def test_near_values_fall_with_the_mean_square():
-    values = torch.tensor([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
-    expected = np.exp([-0.0, -0.3 * 2, -0.3 * 4])
-    np.testing.assert_allclose(near_values(values[:1], values)[0], expected, rtol=1e-6)
-    assert near_values(values[:, :0], values[:, :0]).eq(1).all()
+def test_near_values_are_those_of_scikit_learn():
+    values = np.random.default_rng(0).normal(size=(6, 3))
+    found = near_values(torch.from_numpy(values), torch.from_numpy(values[:4]))
+    np.testing.assert_allclose(found, Matern(nu=1.5)(values, values[:4]), atol=1e-5)
+
+
+def test_rows_are_alike_by_what_has_weight():
+    shared, values = torch.rand(2, 3, 4), torch.randn(3, 2)
+    others = torch.randn(4, 2)
+    weights, scales = torch.tensor([0.2, 0.3, 0.5]), torch.tensor([1.0, 0.0])
+    found = KernelWeights(weights, scales).alike(shared, values, others)
+    near = near_values(values[:, :1], others[:, :1])
+    torch.testing.assert_close(found, 0.2 * shared[0] + 0.3 * shared[1] + 0.5 * near)
+    alone = KernelWeights(weights[:2], scales[:0]).alike(shared, values[:, :0], others[:, :0])
+    torch.testing.assert_close(alone, 0.2 * shared[0] + 0.3 * shared[1])

@@ -51,7 +51,7 @@ def run(frame, tmp_path_factory):
 
 def test_what_the_kernels_know_is_predicted(run, frame):
     summary = json.loads((run / "summary.json").read_text())
-    assert summary["scores"]["best"]["test"]["mae"] < 0.8 * summary["baseline"]["test"]["mae"]
+    assert summary["scores"]["best"]["val"]["mae"] < 0.8 * summary["baseline"]["val"]["mae"]
     head = TrainedRun.open(run).model.counts
     assert head.fitted
     assert len(head.get_buffer("ends")) == 14
@@ -63,7 +63,7 @@ def test_the_training_rows_alone_are_references(run, frame, tmp_path):
     other = run_of(changed, tmp_path, "y", "z")
     for which in ("best", "last"):
         mine, theirs = (load_file(each / f"{which}.safetensors") for each in (run, other))
-        for name in ("columns", "counts", "ends", "values", "coefficients", "by_values"):
+        for name in ("columns", "counts", "ends", "values", "coefficients", "weights", "scales"):
             assert torch.equal(mine[f"counts.{name}"], theirs[f"counts.{name}"])
 
 

@@ -20,7 +20,10 @@ PROPERTIES = (
     "hallKierAlpha", "kappa1", "kappa2", "kappa3", "Phi",
 )  # fmt: skip
 """By their names in RDKit."""
-VALUES = len(PROPERTIES) + 12 + 10 + 14 + 42
+GROUPS = (len(PROPERTIES), 12, 10, 14, 42)
+"""The numbers of properties, of surfaces by contribution to log P, by refractivity and by charge,
+and of molecular quantum numbers, as they stand side by side."""
+VALUES = sum(GROUPS)
 
 
 def physical_values(smiles: Sequence[str]) -> Float32[np.ndarray, "molecule value"]:

@@ -141,6 +141,12 @@ def _count_head(
     )
 
 
+def kernels_of(model: nn.Module) -> KernelHead | None:
+    """The regression by kernels that answers beside the cells of a model, if one does."""
+    counts = model.counts if isinstance(model, DescribedTransformer) else None
+    return counts if isinstance(counts, KernelHead) else None
+
+
 CellModel: TypeAlias = CellularTransformer | DescribedTransformer
 """What a run trains."""
 

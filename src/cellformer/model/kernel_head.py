@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import DescriptorShape
 from cellformer.model.descriptors import described, standardized
-from cellformer.model.kernels import near_values, shared_counts
+from cellformer.model.kernels import KernelWeights, shared_counts
 
 FARTHEST = 5.0
 """In units of the deviation of a value; what lies farther from the mean is taken for this."""
@@ -22,9 +22,9 @@ FARTHEST = 5.0
 class KernelHead(nn.Module):
     """A regression by kernels over complexes of the training part, its ``references``.
 
-    Two complexes are alike by ``shared_counts``, by ``near_values``, or by a mean of both, weighted
-    by ``by_values``. `fit_kernel` finds references, coefficients and the weight in one step,
-    without gradients; until then there is nothing to predict from (`fitted`). Where classes are
+    How alike two complexes are is a mean of `shared_counts` and `near_values` with the weights of a
+    `KernelWeights`. `fit_kernel` finds them, references and coefficients in one step, outside of
+    the training; until then there is nothing to predict from (`fitted`). Where classes are
     predicted, logits are a multiple of what the regression gives, and an offset. It has a ``share``
     in the joint prediction, a half until `balance` chooses it.
     """
@@ -37,7 +37,8 @@ class KernelHead(nn.Module):
         "coefficients",
         "offset",
         "slope",
-        "by_values",
+        "weights",
+        "scales",
     )
 
     def __init__(self, shape: DescriptorShape, outputs: int):
@@ -52,8 +53,12 @@ class KernelHead(nn.Module):
         self.register_buffer("coefficients", torch.zeros(0, outputs))
         self.register_buffer("offset", torch.zeros(outputs))
         self.register_buffer("slope", torch.ones(()))
-        self.register_buffer("by_values", torch.zeros(()))
+        self.register_buffer("weights", torch.zeros(0))
+        self.register_buffer("scales", torch.zeros(values))
         self.register_buffer("share", torch.tensor(0.5))
+        # All counts of the references, a row for each column, as they are compared.
+        compared = torch.zeros(shape.counts, 0, dtype=torch.uint8)
+        self.register_buffer("compared", compared, persistent=False)
 
     @property
     def fitted(self) -> bool:
@@ -78,18 +83,13 @@ class KernelHead(nn.Module):
             raise ValueError("this model has no references yet; see fit_kernel")
         coefficients = self.get_buffer("coefficients")
         given = described(batch, self.shape).to(coefficients.dtype)
-        weight = float(self.get_buffer("by_values"))
         # Coefficients are large and of both signs, so half precision would leave nothing.
         with torch.autocast(given.device.type, enabled=False):
-            alike = given.new_zeros(())
-            if weight < 1:
-                counts = given[:, : self.shape.counts].to(torch.uint8)
-                alike = alike + (1 - weight) * shared_counts(counts, self.reference_counts())
-            if weight > 0:
-                near = near_values(self.known(given), self.get_buffer("values"))
-                alike = alike + weight * near
-            regressed = alike.to(coefficients.dtype) @ coefficients
-            return self.get_buffer("slope") * regressed + self.get_buffer("offset")
+            counts = given[:, : self.shape.counts].to(torch.uint8)
+            shared = shared_counts(counts, self.reference_counts()).to(coefficients.dtype)
+            found = KernelWeights(self.get_buffer("weights"), self.get_buffer("scales"))
+            alike = found.alike(shared, self.known(given), self.get_buffer("values"))
+            return self.get_buffer("slope") * (alike @ coefficients) + self.get_buffer("offset")
 
     def known(self, given: Float[Tensor, "complex descriptor"]) -> Float[Tensor, "complex value"]:
         """The values of these descriptors in units of their deviation, none far from the mean."""
@@ -97,33 +97,29 @@ class KernelHead(nn.Module):
 
     def reference_counts(self) -> UInt8[Tensor, "reference count"]:
         """The counts of the references."""
-        ends, columns = self.get_buffer("ends"), self.get_buffer("columns")
-        found = torch.zeros(len(ends), self.shape.counts, dtype=torch.uint8, device=columns.device)
-        lengths = ends.diff(prepend=ends.new_zeros(1))
-        rows = torch.repeat_interleave(torch.arange(len(ends), device=ends.device), lengths)
-        found[rows, columns.long()] = self.get_buffer("counts")
-        return found
+        return self.get_buffer("compared").t()
 
     def take(
         self,
         given: Float[Tensor, "reference descriptor"],
         coefficients: Float[Tensor, "reference output"],
         offset: Float[Tensor, " output"],
-        by_values: float,
+        weights: KernelWeights,
         slope: float = 1.0,
     ) -> None:
         """Keeps references, by their descriptors, and what they contribute."""
-        counts = given[:, : self.shape.counts].to(torch.uint8) * (by_values < 1)
+        counts = given[:, : self.shape.counts].to(torch.uint8)
         rows, columns = counts.nonzero(as_tuple=True)
         found = {
             "columns": columns.to(torch.int16),
             "counts": counts[rows, columns],
             "ends": torch.bincount(rows, minlength=len(counts)).cumsum(0),
-            "values": self.known(given) if by_values > 0 else self.known(given)[:, :0],
+            "values": self.known(given),
             "coefficients": coefficients.float(),
             "offset": offset.float(),
             "slope": torch.tensor(slope),
-            "by_values": torch.tensor(by_values),
+            "weights": weights.single().weights,
+            "scales": weights.single().scales,
         }
         self.keep(found)
 
@@ -136,6 +132,15 @@ class KernelHead(nn.Module):
         device = self.get_buffer("share").device
         for name, value in found.items():
             setattr(self, name, value.to(device))
+        self.compared = self._whole_counts()
+
+    def _whole_counts(self) -> UInt8[Tensor, "count reference"]:
+        ends, columns = self.get_buffer("ends"), self.get_buffer("columns")
+        whole = torch.zeros(self.shape.counts, len(ends), dtype=torch.uint8, device=ends.device)
+        lengths = ends.diff(prepend=ends.new_zeros(1))
+        rows = torch.repeat_interleave(torch.arange(len(ends), device=ends.device), lengths)
+        whole[columns.long(), rows] = self.get_buffer("counts")
+        return whole
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *rest: Any, **named: Any

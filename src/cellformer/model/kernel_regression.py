@@ -7,9 +7,6 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-RIDGES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""What is added to the diagonal of the kernel, whose entries there are 1."""
-
 
 @dataclass(frozen=True, eq=False)
 class Regression:
@@ -22,36 +19,17 @@ class Regression:
     left_out: Float64[Tensor, "row target"]
 
 
-def best_ridge(
-    kernel: Float64[Tensor, "row row"], targets: Float64[Tensor, "row target"]
-) -> tuple[float, float]:
-    """The ridge with the least square error of rows that are left out, and that error.
-
-    NaN marks an unknown target. The error is the sum over all known ones. Source: leave-one-out
-    residuals of a ridge regression by its eigenvalues (Rifkin and Lippert, "Notes on regularized
-    least squares", 2007).
-    """
-    errors = torch.zeros(len(RIDGES), dtype=kernel.dtype)
-    for known, columns in _by_known(targets):
-        values, vectors = torch.linalg.eigh(kernel[known][:, known])
-        own = targets[known][:, columns]
-        turned = vectors.t() @ (own - own.mean(0))
-        for number, ridge in enumerate(RIDGES):
-            inverse = 1 / (values.clamp(min=0) + ridge)
-            residuals = vectors @ (inverse[:, None] * turned)
-            diagonal = vectors.square() @ inverse
-            errors[number] += (residuals / diagonal[:, None]).square().sum()
-    best = int(errors.argmin())
-    return RIDGES[best], float(errors[best])
-
-
 def regression(
     kernel: Float64[Tensor, "row row"], targets: Float64[Tensor, "row target"], ridge: float
 ) -> Regression:
-    """The regression of these targets; NaN marks one that is unknown, and is not learned."""
+    """The regression of these targets; NaN marks one that is unknown, and is not learned.
+
+    Source: leave-one-out residuals of a ridge regression (Rifkin and Lippert, "Notes on
+    regularized least squares", 2007).
+    """
     coefficients, left_out = torch.zeros_like(targets), torch.full_like(targets, torch.nan)
     offset = targets.new_zeros(targets.shape[1])
-    for known, columns in _by_known(targets):
+    for known, columns in by_known(targets):
         own = targets[known][:, columns]
         mean = own.mean(0)
         matrix = kernel[known][:, known]
@@ -65,7 +43,7 @@ def regression(
     return Regression(coefficients, offset, left_out)
 
 
-def _by_known(
+def by_known(
     targets: Float64[Tensor, "row target"],
 ) -> Sequence[tuple[Bool[Tensor, " row"], list[int]]]:
     """The columns whose known rows are the same, with these rows; none without known rows."""

@@ -1,28 +1,34 @@
 """How alike two complexes are, by the descriptors of both."""
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float, Float32, UInt8
 from torch import Tensor
 
 BLOCK = 2048
 """Columns of counts that are compared by themselves: those of one fingerprint."""
-STEEPNESS = 0.3
+
+
+def fingerprints_in(columns: int) -> int:
+    """The number of fingerprints whose counts these columns are."""
+    return columns // BLOCK if columns and columns % BLOCK == 0 else 1
 
 
 def shared_counts(
     counts: UInt8[Tensor, "row count"], others: UInt8[Tensor, "other count"]
-) -> Float32[Tensor, "row other"]:
-    """The counts that two complexes have in common, as a part of all that either has.
+) -> Float32[Tensor, "fingerprint row other"]:
+    """For each fingerprint, the counts that two complexes have in common, of all that either has.
 
-    The sum of the smaller counts by the sum of the larger ones, the mean over the fingerprints; 1
-    where neither has any. Source: Tanimoto's coefficient for counts, a positive definite kernel
-    (Ralaivola et al., "Graph kernels for chemical informatics", 2005).
+    The sum of the smaller counts by the sum of the larger ones, 1 where neither has any. Source:
+    Tanimoto's coefficient for counts, a positive definite kernel (Ralaivola et al., "Graph kernels
+    for chemical informatics", 2005).
     """
-    columns, blocks = counts.shape[1], max(1, counts.shape[1] // BLOCK)
-    width = columns // blocks if columns % blocks == 0 else columns
+    blocks = fingerprints_in(counts.shape[1])
+    width = counts.shape[1] // blocks
     turned = others.t().contiguous()  # a row of it for each column: those of a few are read
     own, other = _totals(counts, width), _totals(others, width)
-    alike = torch.zeros(len(counts), len(others), device=counts.device)
+    alike = torch.zeros(blocks, len(counts), len(others), device=counts.device)
     for number, row in enumerate(counts):
         for block, (mine, theirs) in enumerate(zip(own[number], other.t(), strict=True)):
             part = slice(block * width, (block + 1) * width)
@@ -30,8 +36,8 @@ def shared_counts(
             smaller = torch.minimum(turned[part][present], row[part][present][:, None])
             common = smaller.sum(0, dtype=torch.int32)
             union = mine + theirs - common
-            alike[number] += torch.where(union > 0, common / union.clamp(min=1), 1.0)
-    return alike / own.shape[1]
+            alike[block, number] = torch.where(union > 0, common / union.clamp(min=1), 1.0)
+    return alike
 
 
 def _totals(counts: UInt8[Tensor, "row count"], width: int) -> Tensor:
@@ -42,10 +48,42 @@ def _totals(counts: UInt8[Tensor, "row count"], width: int) -> Tensor:
 def near_values(
     values: Float[Tensor, "row value"], others: Float[Tensor, "other value"]
 ) -> Float[Tensor, "row other"]:
-    """1 for equal values, and less the farther they lie apart: a Gaussian of the mean square.
+    """1 for equal values, and less the farther they lie apart, in lengths over which it falls.
 
-    ``values`` are in units of their deviation.
+    Source: Matérn's kernel of smoothness 3/2 (Rasmussen and Williams, "Gaussian Processes for
+    Machine Learning", equation 4.17).
     """
-    columns = max(1, values.shape[1])
     squares = values.square().sum(1)[:, None] + others.square().sum(1) - 2 * values @ others.t()
-    return torch.exp(squares.clamp(min=0) * (-STEEPNESS / columns))
+    # Not quite zero, where the root has no slope.
+    far = (3 * squares.clamp(min=1e-12)).sqrt()
+    return (1 + far) * torch.exp(-far)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelWeights:
+    """How much each fingerprint and the values say about how alike two complexes are.
+
+    Args:
+        weights: Of each fingerprint and, if there are any, of the values.
+        scales: By which each value is multiplied before it is compared.
+    """
+
+    weights: Float[Tensor, " kernel"]
+    scales: Float[Tensor, " value"]
+
+    def alike(
+        self,
+        shared: Float[Tensor, "fingerprint row other"],
+        values: Float[Tensor, "row value"],
+        others: Float[Tensor, "other value"],
+    ) -> Float[Tensor, "row other"]:
+        """The weighted sum of what `shared_counts` and `near_values` give."""
+        alike: Tensor = torch.tensordot(self.weights[: len(shared)], shared, dims=1)
+        if len(self.scales):
+            near = near_values(values * self.scales, others * self.scales)
+            alike = alike + self.weights[-1] * near
+        return alike
+
+    def single(self) -> "KernelWeights":
+        """The same in single precision."""
+        return KernelWeights(self.weights.float(), self.scales.float())

@@ -214,7 +214,7 @@ class TrainingConfig:
 
     epochs: int | Literal["auto"] = "auto"
     """Passes over the training set; the schedule is laid out for them. auto: 30, and more, up to
-    300, where these are fewer than 1200 steps."""
+    300, where these are fewer than 1200 steps; 300 steps where kernels answer beside the cells."""
     max_steps: int | None = None
     """Steps after which training ends even if epochs are left; shortens the schedule."""
     max_minutes: float | None = None

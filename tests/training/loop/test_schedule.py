@@ -39,5 +39,10 @@ def test_a_small_set_gets_more_epochs(steps_per_epoch, epochs):
     assert epochs_of(TrainingConfig(), steps_per_epoch) == epochs
 
 
+@pytest.mark.parametrize(("steps_per_epoch", "epochs"), [(1, 300), (2, 150), (9, 34), (10, 30)])
+def test_fewer_steps_are_enough_beside_kernels(steps_per_epoch, epochs):
+    assert epochs_of(TrainingConfig(), steps_per_epoch, beside_kernels=True) == epochs
+
+
 def test_a_number_of_epochs_is_kept():
     assert epochs_of(TrainingConfig(epochs=7), 1) == 7

@@ -201,10 +201,16 @@ def _cost(config: RunConfig, sample: Sample) -> Cost | str:
         return reason(error)
 
 
+def _beside_kernels(config: RunConfig) -> bool:
+    described = preparation_of(config.data, config.data.source).molecule_descriptors
+    return described != "none" and config.model.descriptor_head == "kernel"
+
+
 def _remaining(job: Job, cost: Cost, sample: Sample) -> tuple[float, str]:
     """Seconds that are left of a job, and what there is of it."""
     chosen, curve = job.config.training, RunFolder(job.folder).curve
-    longest = epochs_of(chosen, math.ceil(sample.train / chosen.batch_size))
+    steps = math.ceil(sample.train / chosen.batch_size)
+    longest = epochs_of(chosen, steps, _beside_kernels(job.config))
     epochs, spent, words = longest, 0.0, "to train"
     if curve.exists():
         rows = curve_of(job.folder)

@@ -8,8 +8,7 @@ from jaxtyping import Int64
 
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.loading.loader import batches
-from cellformer.model.described import CellModel, DescribedTransformer
-from cellformer.model.kernel_head import KernelHead
+from cellformer.model.described import CellModel, DescribedTransformer, kernels_of
 from cellformer.training.answers.kernel_fit import fit_kernel
 from cellformer.training.loop.loss import each_loss
 from cellformer.training.loop.module import CellularModule
@@ -33,7 +32,7 @@ def settle_descriptors(
     """
     if not isinstance(model, DescribedTransformer) or model.counts is None:
         return
-    kernels = model.counts if isinstance(model.counts, KernelHead) else None
+    kernels = kernels_of(model)
     fitted = {}
     if kernels is not None:
         fit_kernel(module, kernels, materials)
@@ -82,7 +81,7 @@ def balance(
         losses.append(each.sum(1))
     by_step = torch.stack(losses)[:, known.any(1)]  # step complex
     best = int(by_step.sum(1).argmin())
-    if isinstance(model.counts, KernelHead):
+    if kernels_of(model) is not None:
         above = by_step - by_step[best]
         chance = above.std(1, correction=0) * above.shape[1] ** 0.5
         best = int((above.sum(1) <= chance).nonzero().max())

@@ -7,10 +7,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from cellformer.chemistry.fingerprints import COLUMNS, FINGERPRINTS
+from cellformer.chemistry.physical import GROUPS
 from cellformer.data.dataset import Task
+from cellformer.model.config import DescriptorShape
 from cellformer.model.kernel_head import KernelHead
-from cellformer.model.kernel_regression import best_ridge, regression
-from cellformer.model.kernels import near_values, shared_counts
+from cellformer.model.kernel_likelihood import likely_kernel
+from cellformer.model.kernel_regression import regression
+from cellformer.model.kernels import shared_counts
 from cellformer.training.loop.loss import loss_of
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.materials.materials import Materials
@@ -19,19 +23,17 @@ logger = logging.getLogger(__name__)
 
 MOST_REFERENCES = 4096
 """The time grows with the cube of their number, half a minute for so many."""
-MOST_COMPARED = 1000
-"""The number by which weight and ridge are chosen."""
-WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Of the values, beside the counts."""
+MOST_COMPARED = 600
+"""The number by which weights and ridge are chosen."""
 
 
 @torch.no_grad()
 def fit_kernel(module: CellularModule, head: KernelHead, materials: Materials) -> None:
     """Gives a head its references: the training complexes, or 4,096 of them by the run's seed.
 
-    The weight of the values and the ridge are those with the least square error of training
-    complexes that are left out, so that nothing is learned from the validation part. Classes are
-    regressed as numbers, and the regression of complexes that are left out is turned into logits.
+    Weights and ridge are those that make the targets of training complexes most likely
+    (`likely_kernel`), so that nothing is learned from the validation part. Classes are regressed as
+    numbers, and the regression of complexes that are left out is turned into logits.
     """
     complexes, chosen = materials.complexes, materials.split["train"]
     if len(chosen) > MOST_REFERENCES:
@@ -41,27 +43,35 @@ def fit_kernel(module: CellularModule, head: KernelHead, materials: Materials) -
     given = torch.from_numpy(complexes.descriptors.take(chosen).joined())
     targets = module.scaling.scale(torch.from_numpy(complexes.targets_of(chosen)))
     regressed = _as_numbers(module.task, targets).double()
-    counts = shared_counts(*[given[:, : head.shape.counts].to(torch.uint8)] * 2).double()
+    shared = shared_counts(*[given[:, : head.shape.counts].to(torch.uint8)] * 2)
     values = head.known(given)
-    near = near_values(values, values).double()
-    compared = np.random.default_rng(module.seed).permutation(len(chosen))[:MOST_COMPARED]
-    some = np.ix_(compared, compared)
-    found = {
-        weight: best_ridge(torch.lerp(counts[some], near[some], weight), regressed[compared])
-        for weight in (WEIGHTS if values.shape[1] else WEIGHTS[:1])
-    }
-    weight = min(found, key=lambda each: found[each][1])
-    fitted = regression(torch.lerp(counts, near, weight), regressed, found[weight][0])
+    some = np.random.default_rng(module.seed).permutation(len(chosen))[:MOST_COMPARED]
+    weights, ridge = likely_kernel(
+        shared[:, some][:, :, some].double(),
+        values[some].double(),
+        _groups(head.shape),
+        regressed[some],
+    )
+    kernel = weights.single().alike(shared, values, values)
+    fitted = regression(kernel.double(), regressed, ridge)
     slope, offset = 1.0, fitted.offset
     if module.task.kind != "regression":
         slope, offset = _as_logits(module, fitted.left_out, fitted.offset, targets)
-    head.take(given, fitted.coefficients, offset, weight, slope)
+    head.take(given, fitted.coefficients, offset, weights, slope)
+    told = " ".join(f"{weight:.2f}" for weight in weights.weights.tolist())
     logger.info(
-        "kernels over %d training complexes: values weigh %.2f beside counts, ridge %g",
+        "kernels over %d training complexes: weights of fingerprints%s %s, ridge %.2g",
         len(chosen),
-        weight,
-        found[weight][0],
+        " and values" if values.shape[1] else "",
+        told,
+        ridge,
     )
+
+
+def _groups(shape: DescriptorShape) -> list[int]:
+    """The numbers of values that count equally: those of one kind, and each of the user's own."""
+    estimated = GROUPS if shape.counts == FINGERPRINTS * COLUMNS else ()
+    return [*estimated, *[1] * (len(shape.mean) - sum(estimated))]
 
 
 def _as_numbers(task: Task, targets: Float[Tensor, "row target"]) -> Float[Tensor, "row output"]:

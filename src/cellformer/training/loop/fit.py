@@ -19,6 +19,7 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Metric, Task
 from cellformer.data.loading.epochs import EpochBatches
 from cellformer.data.loading.loader import batches
+from cellformer.model.described import kernels_of
 from cellformer.training.config import TrainingConfig
 from cellformer.training.loop.allocator import keep_freed_memory
 from cellformer.training.loop.budget import StopAfter
@@ -68,7 +69,7 @@ def fit(
         )
         for part in ("train", "val")
     }
-    epochs = epochs_of(chosen, len(loaders["train"]))
+    epochs = epochs_of(chosen, len(loaders["train"]), kernels_of(module.model) is not None)
     module.total_steps = int(min(epochs * len(loaders["train"]), chosen.max_steps or math.inf))
     logger.info(
         "%s: %d training complexes, %d parameters, %d epochs, %d steps",

@@ -4,17 +4,21 @@ import math
 
 from cellformer.training.config import TrainingConfig
 
-AUTO_STEPS = 1200
+AUTO_STEPS, AUTO_STEPS_BESIDE_KERNELS = 1200, 300
 """A training of automatic length has at least so many steps, within these bounds of epochs."""
 AUTO_EPOCHS = (30, 300)
 
 
-def epochs_of(config: TrainingConfig, steps_per_epoch: int) -> int:
-    """The number of epochs; "auto" gives a small set more of them, so that it has enough steps."""
+def epochs_of(config: TrainingConfig, steps_per_epoch: int, beside_kernels: bool = False) -> int:
+    """The number of epochs; "auto" gives a small set more of them, so that it has enough steps.
+
+    Fewer are enough where kernels answer beside the cells: on a set so small they know better.
+    """
     if config.epochs != "auto":
         return config.epochs
     least, most = AUTO_EPOCHS
-    return min(max(math.ceil(AUTO_STEPS / steps_per_epoch), least), most)
+    steps = AUTO_STEPS_BESIDE_KERNELS if beside_kernels else AUTO_STEPS
+    return min(max(math.ceil(steps / steps_per_epoch), least), most)
 
 
 def warmup_cosine(step: int, total_steps: int, warmup: float) -> float:
