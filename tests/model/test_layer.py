@@ -101,7 +101,7 @@ def test_the_general_layer_attends_through_its_explicit_block_matrix(plan, cliqu
     matrix = torch.from_numpy(plan.diagram.block_matrix(batch).toarray()).double()
     same = owner[:, None] == owner
     received = explicit_attention(layer.theta, query, key, value, matrix, same)
-    expected = layer.feedforward(tokens + layer.output(received))
+    expected = layer.feedforward(tokens + layer.output(received, tokens, [None]))
     got = layer(tokens, *patterns_of(batch, plan), cells)
     torch.testing.assert_close(got, expected)
 
@@ -131,7 +131,7 @@ def test_counts_and_binary_weights_differ_where_cells_share_more_than_one_face(s
 def test_options_of_attention_change_what_they_name():
     received = torch.arange(12.0).reshape(2, 6)
     added_up = OutputProjection(options(width=3, heads=1, output_projection=False), 2)
-    assert added_up(received).tolist() == [[3, 5, 7], [15, 17, 19]]
+    assert added_up(received, torch.zeros(2, 3), [None, None]).tolist() == [[3, 5, 7], [15, 17, 19]]
     assert options(scale_scores=False).scale == 1
     assert options(theta_per_head=True).theta().tolist() == [1, 1]
     assert options().theta().tolist() == [1]

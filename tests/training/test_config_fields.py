@@ -52,6 +52,11 @@ MODEL = {
     "output_projection": ({}, False),
     "theta_per_head": (DENSE, True),
     "final_norm": ({}, True),
+    "norm": ({}, "rms"),
+    "degree_scaling": ({}, "log"),
+    "gate": ({}, True),
+    "virtual_cell": ({"model.layers": 2}, True),
+    "layer_dropout": ({}, 0.5),
     "pair_width": ({}, 4),
     "pair_steps": (PAIRS, 3),
     "pair_values": (PAIRS, 1),
@@ -67,6 +72,7 @@ OPTIMIZER = {
     "weight_decay": ({}, 0.5),
     "warmup": ({}, 0.6),
     "clip_norm": ({}, 1e-3),
+    "averaging": ({}, 0.9),
 }
 
 CLASSES = {"data.source": "classes.npz"}

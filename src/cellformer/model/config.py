@@ -19,6 +19,8 @@ Pooling: TypeAlias = Literal["sum", "mean"]
 Position: TypeAlias = Literal["concat", "sum"]
 EdgeSignal: TypeAlias = Literal["sum", "concat"]
 NeighborWeights: TypeAlias = Literal["counts", "binary"]
+Norm: TypeAlias = Literal["layer", "rms", "batch"]
+DegreeScaling: TypeAlias = Literal["none", "log", "linear"]
 DescriptorHead: TypeAlias = Literal["kernel", "network"]
 
 
@@ -52,7 +54,17 @@ class ArchitectureConfig:
         projection_bias: Whether queries, keys and values have a bias.
         output_projection: Whether a linear map follows the concatenated heads.
         theta_per_head: Whether dense attention learns one theta per head instead of one.
-        final_norm: Whether a layer norm precedes the readout (the paper has none).
+        final_norm: Whether a norm precedes the readout (the paper has none).
+        norm: What precedes attention and feed-forward blocks: layer norm (the paper), the root mean
+            square, or batch norm over the cells of a batch.
+        degree_scaling: What multiplies the average that a cell receives along an arrow: nothing
+            (the paper), or for each column a line in the logarithm of its number of neighbors, or
+            in this number, which makes sums possible.
+        gate: Whether a cell decides, column by column, how much of it to take.
+        virtual_cell: Whether one more cell for each complex reads all cells between the layers and
+            is added to each.
+        layer_dropout: Part of the complexes that leave out the last layer while training; earlier
+            ones are left out less often, in proportion (stochastic depth).
         pair_width: Columns of the vector that describes each pair of cells that attend, from which
             scores get a bias and values a term; 0 for none (the paper). In dense attention it
             stands in place of theta N.
@@ -85,6 +97,11 @@ class ArchitectureConfig:
     output_projection: bool = True
     theta_per_head: bool = False
     final_norm: bool = False
+    norm: Norm = "layer"
+    degree_scaling: DegreeScaling = "none"
+    gate: bool = False
+    virtual_cell: bool = False
+    layer_dropout: float = 0.0
     pair_width: int = 0
     pair_steps: int = 8
     pair_values: int = 2
@@ -112,7 +129,7 @@ class ArchitectureConfig:
                 "times; use fewer readout_layers"
             )
         for name in ("dropout", "attention_dropout", "embedding_dropout", "readout_dropout",
-                     "descriptor_dropout"):  # fmt: skip
+                     "layer_dropout", "descriptor_dropout"):  # fmt: skip
             share(**{name: getattr(self, name)})
         for name, choices in (
             ("readout_cells", ReadoutCells),
@@ -120,6 +137,8 @@ class ArchitectureConfig:
             ("position", Position),
             ("edge_signal", EdgeSignal),
             ("neighbor_weights", NeighborWeights),
+            ("norm", Norm),
+            ("degree_scaling", DegreeScaling),
             ("descriptor_head", DescriptorHead),
         ):
             one_of(get_args(choices), **{name: getattr(self, name)})

@@ -10,7 +10,10 @@ from torch import Tensor, nn
 
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
 from cellformer.attention.operator import attend_arrows
+from cellformer.model.aggregation import Gate, ScalingByDegree, degrees
+from cellformer.model.config import DegreeScaling, Norm
 from cellformer.model.diagram import TensorDiagram
+from cellformer.model.norms import norm_of
 from cellformer.model.pair_terms import Attended, Paired, PairTerms
 
 Layers: TypeAlias = nn.ModuleList | Sequence[nn.Module]
@@ -38,6 +41,9 @@ class LayerOptions:
     dropout: float
     pair_width: int = 0
     pair_values: int = 0
+    norm: Norm = "layer"
+    degree_scaling: DegreeScaling = "none"
+    gate: bool = False
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -70,7 +76,13 @@ class LayerOptions:
 
     def feedforward(self) -> "FeedForward":
         """A feed-forward block."""
-        return FeedForward(self.width, self.inner_width, self.dropout)
+        return FeedForward(self.width, self.inner_width, self.dropout, self.norm)
+
+    def scaling(self, arrows: int) -> ScalingByDegree | None:
+        """What scales that which is received along so many arrows, if anything does."""
+        if self.degree_scaling == "none":
+            return None
+        return ScalingByDegree(self.received_width, arrows, self.degree_scaling)
 
     def arrow(
         self,
@@ -99,20 +111,36 @@ class OutputProjection(nn.Module):
     """One product for what a rank receives along all its arrows, whose results add up.
 
     Columns are arrow after arrow. Without an output projection, what is received is added up as
-    it is.
+    it is. Before that, it may be scaled by the number of neighbors, and gated.
     """
 
     def __init__(self, options: LayerOptions, arrows: int):
         super().__init__()
         self.arrows = arrows
         columns, projected = options.received_width, options.output_projection
+        self.scaling = options.scaling(arrows)
+        self.gate = Gate(options.width, columns * arrows) if options.gate else None
         self.linear = nn.Linear(columns * arrows, options.width, bias=False) if projected else None
         if self.linear is not None:
             # Each arrow's part starts as a projection of its own would.
             nn.init.uniform_(self.linear.weight, -(columns**-0.5), columns**-0.5)
 
-    def forward(self, received: Float[Tensor, "cell columns"]) -> Float[Tensor, "cell width"]:
-        """The sum over the arrows."""
+    def forward(
+        self,
+        received: Float[Tensor, "cell columns"],
+        cells: Float[Tensor, "cell width"],
+        attended: Sequence[Attended | None],
+    ) -> Float[Tensor, "cell width"]:
+        """The sum over the arrows, of which each has what was attended to, if anything was.
+
+        ``cells`` are those that receive, after the norm.
+        """
+        if self.scaling is not None:
+            nothing = received.new_zeros(len(received), dtype=torch.float32)
+            degree = [nothing if each is None else degrees(each) for each in attended]
+            received = self.scaling(received, torch.stack(degree, dim=1))
+        if self.gate is not None:
+            received = self.gate(received, cells)
         if self.linear is None:
             width = received.shape[1] // self.arrows
             return received.view(len(received), self.arrows, width).sum(dim=1)
@@ -123,9 +151,9 @@ class OutputProjection(nn.Module):
 class FeedForward(nn.Module):
     """Steps 5 and 6: layer norm, two linear maps with a ReLU between them, and the residual."""
 
-    def __init__(self, width: int, inner_width: int, dropout: float):
+    def __init__(self, width: int, inner_width: int, dropout: float, norm: Norm = "layer"):
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = norm_of(norm, width)
         self.inner = nn.Linear(width, inner_width)
         self.outer = nn.Linear(inner_width, width)
         self.dropout = nn.Dropout(dropout)
@@ -154,7 +182,7 @@ class PairwiseLayer(nn.Module):
         self.diagram = diagram
         self.options = options
         width = options.width
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(diagram.num_ranks))
+        self.norms = nn.ModuleList(norm_of(options.norm, width) for _ in range(diagram.num_ranks))
         self.parts = [_parts(diagram, rank) for rank in range(diagram.num_ranks)]
         self.projections = nn.ModuleDict(
             {
@@ -211,15 +239,22 @@ class PairwiseLayer(nn.Module):
         receivers = sorted({arrow.receiver for arrow in arrows})
         after, received = list(cells), self.options.received_width
         if arrows:
+            normed = {rank: self.norms[rank](cells[rank]) for rank in senders}
             results = attend_arrows(
-                [self.projections[str(rank)](self.norms[rank](cells[rank])) for rank in senders],
+                [self.projections[str(rank)](normed[rank]) for rank in senders],
                 [self._arrow(number, patterns[number], senders, receivers) for number in present],
                 [Shape(len(cells[r]), received * self._incoming(r)) for r in receivers],
                 scale=self.options.scale,
                 dropout=self.options.attention_dropout if self.training else 0.0,
             )
             for rank, columns in zip(receivers, results, strict=True):
-                after[rank] = self.dropout(self.outputs[str(rank)](columns)).add_(after[rank])
+                own = [
+                    pattern
+                    for arrow, pattern in zip(self.diagram.arrows, patterns, strict=True)
+                    if arrow.receiver == rank
+                ]
+                output = self.outputs[str(rank)](columns, normed[rank], own)
+                after[rank] = self.dropout(output).add_(after[rank])
         for rank in wanted:
             after[rank] = self.feedforwards[rank](after[rank])
         return after
@@ -275,7 +310,7 @@ class GeneralLayer(nn.Module):
         super().__init__()
         self.options = options
         width, bias = options.width, options.projection_bias
-        self.norm = nn.LayerNorm(width)
+        self.norm = norm_of(options.norm, width)
         self.query_key = nn.Linear(width, 2 * width, bias=bias)
         self.values = nn.ModuleList(nn.Linear(width, width, bias=bias) for _ in range(num_ranks))
         self.theta = options.theta() if dense else None
@@ -315,5 +350,5 @@ class GeneralLayer(nn.Module):
             scale=self.options.scale,
             dropout=self.options.attention_dropout if self.training else 0.0,
         )
-        after = self.dropout(self.output(received)).add_(tokens)
+        after = self.dropout(self.output(received, normed, [pattern])).add_(tokens)
         return self.feedforward(after)  # type: ignore[no-any-return]

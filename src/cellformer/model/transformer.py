@@ -10,11 +10,14 @@ from cellformer.encodings.pairs import pair_columns
 from cellformer.model.config import ArchitectureConfig, ModelConfig
 from cellformer.model.embedding import CellEmbedding
 from cellformer.model.layer import LayerOptions
+from cellformer.model.layer_dropout import with_layer_left_out
+from cellformer.model.norms import norm_of
 from cellformer.model.pair_encoder import PairEncoder
 from cellformer.model.pair_terms import Attended
 from cellformer.model.patterns import described_patterns, patterns
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.readouts import ranks_normed, ranks_read, readout_of
+from cellformer.model.virtual_cell import VirtualCell
 
 
 class CellularTransformer(nn.Module):
@@ -54,10 +57,14 @@ class CellularTransformer(nn.Module):
         self.pair_encoders = nn.ModuleList(_pair_encoders(architecture, plan))
         options = _layer_options(architecture)
         self.layers = nn.ModuleList(plan.layer(options) for _ in range(architecture.layers))
+        self.virtual_cells = nn.ModuleList(
+            VirtualCell(architecture.width, options.feedforward())
+            for _ in range(architecture.layers - 1 if architecture.virtual_cell else 0)
+        )
         readout = readout_of(config)
         normed = ranks_normed(readout, num_ranks)
         self.final_norms = nn.ModuleList(
-            nn.LayerNorm(architecture.width)
+            norm_of(architecture.norm, architecture.width)
             if architecture.final_norm and rank in normed
             else nn.Identity()
             for rank in range(normed[-1] + 1)
@@ -106,7 +113,20 @@ class CellularTransformer(nn.Module):
         With ``vertices_only``, other ranks may be left as they were before the last layer.
         """
         attended = self._attended(cells, batch)
-        return self.plan.through(self.layers, cells, attended, vertices_only)
+        chosen = self.config.architecture
+        if not self.virtual_cells and not (chosen.layer_dropout and self.training):
+            return self.plan.through(self.layers, cells, attended, vertices_only)
+        found, virtual = list(cells), None
+        for number in range(chosen.layers):
+            layer, last = self.layers[number : number + 1], number + 1 == chosen.layers
+            after = self.plan.through(layer, found, attended, vertices_only and last)
+            if chosen.layer_dropout and self.training:
+                part = chosen.layer_dropout * (number + 1) / chosen.layers
+                after = with_layer_left_out(found, after, batch, part)
+            found = after
+            if self.virtual_cells and not last:
+                virtual, found = self.virtual_cells[number](virtual, found, batch)
+        return found
 
     def _attended(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
@@ -147,6 +167,9 @@ def _layer_options(architecture: ArchitectureConfig) -> LayerOptions:
         dropout=architecture.dropout,
         pair_width=architecture.pair_width,
         pair_values=architecture.pair_values,
+        norm=architecture.norm,
+        degree_scaling=architecture.degree_scaling,
+        gate=architecture.gate,
     )
 
 

@@ -31,6 +31,13 @@ def _unused(config: ModelConfig, plan: AttentionPlan) -> Iterator[tuple[str, str
         yield "position", "with positional encodings"
     if not any(relation.dense for relation in plan.relations(plan.diagram.max_rank)):
         yield "theta_per_head", "with dense attention"
+    if chosen.layers == 0:
+        for name in ("degree_scaling", "gate", "layer_dropout"):
+            yield name, "with layers"
+        if not chosen.final_norm:
+            yield "norm", "with layers"
+    if chosen.layers < 2:
+        yield "virtual_cell", "between layers"
     if data.descriptors is None or not data.descriptors.counts:
         for name in ("descriptor_width", "descriptor_dropout", "descriptor_head"):
             yield name, "to complexes that counts describe (data.molecule_descriptors)"

@@ -199,9 +199,14 @@ class OptimizerConfig:
     """Part of all steps in which the rate rises."""
     clip_norm: float = 5.0
     """Largest gradient norm; 0 does not clip."""
+    averaging: float = 0.0
+    """Decay of an exponential moving average of the weights over the steps, which is validated,
+    kept and predicts; 0: the weights themselves."""
 
     def __post_init__(self) -> None:
-        share(**{"optimizer.warmup": self.warmup})
+        share(**{"optimizer.warmup": self.warmup, "optimizer.averaging": self.averaging})
+        if self.averaging == 1:
+            raise ValueError("optimizer.averaging must be less than 1, where nothing is learned")
         if self.peak_rate <= 0 or self.weight_decay < 0 or self.clip_norm < 0:
             raise ValueError(
                 "optimizer.peak_rate must be positive, weight_decay and clip_norm not negative"

@@ -18,12 +18,12 @@ from tiny import write_molecules
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
-    """As `tiny`, smaller and for all tests of this file."""
+    """As `tiny`, smaller and for all tests of this file; averages of weights are kept."""
     file = write_molecules(tmp_path_factory.mktemp("data") / "m.npz", np.arange(24.0))
     return RunConfig(
         data=DataConfig(source=str(file), encodings="rwpe:2"),
-        model=ArchitectureConfig(width=8, layers=1, heads=2, dropout=0.1),
-        optimizer=OptimizerConfig(peak_rate=1e-2),
+        model=ArchitectureConfig(width=8, layers=1, heads=2, dropout=0.1, norm="batch"),
+        optimizer=OptimizerConfig(peak_rate=1e-2, averaging=0.9),
         training=TrainingConfig(epochs=4, batch_size=8, device="cpu"),
     )
 

@@ -74,7 +74,7 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> S
         return partial(outputs_of, module, config.training)
 
     outputs = outputs_of_weights(folder, materials, opened)
-    parameters = sum(p.numel() for p in module.parameters())
+    parameters = sum(p.numel() for p in module.model.parameters())
     summary = summary_of(folder, materials, checkpoints, outputs, parameters, config.training.seed)
     return finish(folder, materials, outputs, summary)
 

@@ -88,7 +88,7 @@ class Checkpoints(pl.Callback):
             self.best_epoch = trainer.current_epoch
         if trainer.is_global_zero:
             for which in ("best", "last") if best else ("last",):
-                save_weights(self.folder.weights(which), pl_module.model)
+                save_weights(self.folder.weights(which), pl_module.kept)
             self._write_curve()
         save_state(trainer, self.folder)
 

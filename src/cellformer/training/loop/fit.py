@@ -75,7 +75,7 @@ def fit(
         "%s: %d training complexes, %d parameters, %d epochs, %d steps",
         materials.name,
         len(materials.split["train"]),
-        sum(p.numel() for p in module.parameters()),
+        sum(p.numel() for p in module.model.parameters()),
         epochs,
         module.total_steps,
     )

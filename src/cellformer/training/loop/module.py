@@ -13,6 +13,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.data.dataset import Task
 from cellformer.training.config import OptimizerConfig
+from cellformer.training.loop.averaging import averaged_weights
 from cellformer.training.loop.loss import loss_of, total_loss
 from cellformer.training.loop.metrics import scores
 from cellformer.training.loop.schedule import warmup_cosine
@@ -68,6 +69,7 @@ class CellularModule(pl.LightningModule):
         self.seed = seed
         self.class_weights = class_weights
         self.world = world or World()
+        self.averaged = averaged_weights(model, self.optimizer.averaging)
         self.validated: list[tuple[Tensor, Tensor]] = []
         self.trained = EpochLoss()
 
@@ -76,6 +78,14 @@ class CellularModule(pl.LightningModule):
     ) -> CellBatch:
         """A batch of complexes moves as a whole."""
         return batch.to(device)
+
+    @property
+    def kept(self) -> nn.Module:
+        """What is validated and kept: the model, or the average of its weights."""
+        if self.averaged is None:
+            return self.model
+        average: nn.Module = self.averaged.module
+        return average
 
     def on_train_batch_start(self, batch: CellBatch, batch_idx: int) -> None:
         """Makes the randomness of a step a function of seed and step, so that resuming is exact."""
@@ -106,7 +116,7 @@ class CellularModule(pl.LightningModule):
 
     def validation_step(self, batch: CellBatch, batch_idx: int) -> None:
         """Keeps outputs and targets; metrics are computed over the whole set."""
-        self.validated.append((self.model(batch).float(), _targets(batch)))
+        self.validated.append((self.kept(batch).float(), _targets(batch)))
 
     def on_validation_epoch_end(self) -> None:
         """Logs the training loss of the epoch, and loss and metrics of the validation set."""
@@ -134,6 +144,12 @@ class CellularModule(pl.LightningModule):
         """Values in the user's units, or logits."""
         return self.scaling.unscale(self.model(batch))
 
+    def optimizer_step(self, *arguments: Any, **named: Any) -> None:
+        """Takes a step, and has the average follow, before a state can be kept."""
+        super().optimizer_step(*arguments, **named)
+        if self.averaged is not None:
+            self.averaged.update_parameters(self.model)
+
     def configure_gradient_clipping(
         self,
         optimizer: torch.optim.Optimizer,
@@ -146,13 +162,13 @@ class CellularModule(pl.LightningModule):
         which is no precision of ours.
         """
         if gradient_clip_val:
-            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val, foreach=True)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), gradient_clip_val, foreach=True)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """AdamW and the schedule, advanced every step."""
         chosen = self.optimizer
         adamw = torch.optim.AdamW(
-            self.parameters(),
+            self.model.parameters(),
             lr=chosen.peak_rate,
             betas=(0.9, 0.999),
             eps=1e-8,

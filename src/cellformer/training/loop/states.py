@@ -23,8 +23,8 @@ PARTS = ("state_dict", "optimizer_states", "callbacks", "loops", "epoch", "globa
 """What a state holds at least."""
 KEEPER = "Checkpoints"
 """The callback among them that knows the learning curve and the best epoch."""
-WEIGHTS = "model."
-"""What the names of the weights begin with in a state."""
+WEIGHTS, AVERAGED_WEIGHTS = "model.", "averaged.module."
+"""What the names of the weights begin with in a state, and those of their average, if any."""
 
 State = Mapping[str, Any]
 
@@ -130,9 +130,16 @@ def _mend_weights(folder: RunFolder, path: Path, state: State) -> None:
                     f"from a copy, or begin again in another folder: cellformer train --config "
                     f"{folder.config} -o FOLDER",
                 ) from None
-            weights = found["state_dict"].items()
-            write_weights(file, {name.removeprefix(WEIGHTS): each for name, each in weights})
+            write_weights(file, _kept_weights(found["state_dict"]))
             logger.warning("%s; it is written anew from a state of training", error.fault)
+
+
+def _kept_weights(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The average, where there is one."""
+    averaged = any(name.startswith(AVERAGED_WEIGHTS) for name in state)
+    start = AVERAGED_WEIGHTS if averaged else WEIGHTS
+    names = [name for name in state if name.startswith(start)]
+    return {name.removeprefix(start): state[name] for name in names}
 
 
 def _states_after(folder: RunFolder, path: Path, state: State, epoch: int) -> Iterator[State]:
