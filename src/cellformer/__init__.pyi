@@ -51,11 +51,14 @@ from .data.tables.molecules import molecules
 from .data.tables.table import Table, read_table, write_table
 from .drawing.attention import draw_attention, draw_attention_matrix
 from .drawing.colors import encoding_colors
+from .drawing.cochains import draw_cochains
 from .drawing.contributions import draw_contributions
 from .drawing.diagram import draw_diagram
 from .drawing.draw import draw_complex, save_figure, save_picture
 from .drawing.molecule import molecule_positions
+from .drawing.subdivision import draw_subdivision
 from .drawing.theme import DARK, LIGHT, Theme
+from .drawing.transitions import draw_transitions
 from .encodings.bspe import BSPe
 from .encodings.encode import CollectiveEncoding, EncodedRanks, Encoding, encode, encode_many
 from .encodings.hodgelap import HodgeLap
@@ -197,9 +200,12 @@ __all__ = [
     "down_laplacian",
     "draw_attention",
     "draw_attention_matrix",
+    "draw_cochains",
     "draw_complex",
     "draw_contributions",
     "draw_diagram",
+    "draw_subdivision",
+    "draw_transitions",
     "encode",
     "encode_many",
     "encoding_colors",

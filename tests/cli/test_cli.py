@@ -198,6 +198,9 @@ def test_draw_makes_every_kind_of_picture(csv_file, tmp_path, capsys):
             ["c1ccccc1", "--lay-out", "--title", "$5 <b>"],
             ["--what", "diagram", "--attention", "pairwise-mixed"],
             ["--what", "diagram", *of_run],
+            ["c1ccccc1", "--what", "cochains", "--data.encodings", "bspe:2", "--theme", "dark"],
+            [str(csv_file), "--index", "2", "--what", "subdivision"],
+            ["c1ccccc1", "--what", "transitions", "--cell", "1:5"],
             ["c1ccccc1", "--what", "attention", "--arrow", "1->2", "--head", "0", *of_run],
             ["c1ccccc1", "--what", "attention", "--form", "matrix", "--layer", "0", *of_run],
             ["c1ccccc1", "--what", "contributions", *of_run],
@@ -213,6 +216,8 @@ def test_draw_makes_every_kind_of_picture(csv_file, tmp_path, capsys):
         (["c1ccccc1", "--what", "attention"], "name a run by --run"),
         (["--what", "complex"], "say what to draw"),
         (["c1ccccc1", "--what", "attention", "--layer", "9", *of_run], "it has the layers 0 to"),
+        (["CC", "--what", "transitions", "--cell", "4"], "--cell must be a rank and a number"),
+        (["CC", "--cell", "0:0"], "--cell is of no use with --what complex"),
         (["C1CC", "--what", "contributions", *of_run], "C1CC"),
     ):
         assert main(["draw", *arguments, "-o", str(tmp_path / "never.png")]) == 1

@@ -7,19 +7,17 @@ from jaxtyping import Float64
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch
 from numpy.typing import ArrayLike
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_ends
+from cellformer.drawing.arcs import add_arc
 from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import COLORMAP
 from cellformer.drawing.draw import draw_complex
-from cellformer.drawing.layout import layout
 from cellformer.drawing.paint import typical_length
-from cellformer.drawing.projection import project
 from cellformer.drawing.theme import LIGHT, Theme, token_color
-from cellformer.drawing.tokens import cell_centers, cell_names
+from cellformer.drawing.tokens import cell_centers, cell_names, flat_positions
 from cellformer.explaining.attention import ArrowWeights
 
 MOST_ARCS = 400
@@ -44,7 +42,7 @@ def draw_attention(
     itself. Where there are more than 400 pairs, the strongest are drawn, and the picture says so.
     """
     weights = attention.of_head(head)
-    points = _flat_positions(cells, positions)
+    points = flat_positions(cells, positions)
     figure = draw_complex(
         cells, colors=_quiet_colors(cells, theme), positions=points, size=size, labels=labels,
         theme=theme,
@@ -64,7 +62,7 @@ def draw_attention(
         start = centers[attention.sender_rank][sender]
         stop = centers[attention.receiver_rank][receiver]
         color = _arc_color(attention, sender, receiver, theme)
-        _add_arc(ax, start, stop, float(weights[pair]) / most, color, unit)
+        add_arc(ax, start, stop, float(weights[pair]) / most, color, unit)
     told = _title(attention, head) if title is None else title
     if len(weights) > MOST_ARCS:
         told += f"\nthe strongest {MOST_ARCS} of {len(weights)} pairs"
@@ -119,13 +117,6 @@ def _title(attention: ArrowWeights, head: int | None) -> str:
     return f"layer {attention.layer}, {of}, rank {arrow}"
 
 
-def _flat_positions(cells: CellComplex, given: ArrayLike | None) -> Float64[np.ndarray, "vertex 2"]:
-    points = cells.positions if given is None else np.asarray(given, np.float64)
-    if points is None or points.shape[1] not in (2, 3):
-        points = layout(cells)
-    return points if points.shape[1] == 2 else project(points, 25.0, -60.0)[:, :2]
-
-
 def _quiet_colors(cells: CellComplex, theme: Theme) -> list[Float64[np.ndarray, "_ 3"]]:
     """Vertices and edges stand back; every 2-cell has its color."""
     colors = [np.tile(np.array(to_rgb(theme.faint)), (count, 1)) for count in cells.num_cells]
@@ -142,36 +133,6 @@ def _arc_color(attention: ArrowWeights, sender: int, receiver: int, theme: Theme
     if attention.receiver_rank == 2:
         return token_color(receiver)
     return theme.accent
-
-
-def _add_arc(
-    ax: Axes,
-    start: Float64[np.ndarray, " 2"],
-    stop: Float64[np.ndarray, " 2"],
-    share: float,
-    color: str,
-    unit: float,
-) -> None:
-    width, opacity = 0.4 + 3.2 * share, 0.1 + 0.85 * share**1.5
-    if np.allclose(start, stop):
-        ax.add_patch(Circle(tuple(start.tolist()), 0.3 * unit, fill=False, ec=color, lw=width,
-                            alpha=opacity, zorder=10))  # fmt: skip
-        return
-    ax.add_patch(
-        FancyArrowPatch(
-            tuple(start.tolist()),
-            tuple(stop.tolist()),
-            connectionstyle="arc3,rad=0.22",
-            arrowstyle="-|>" if share > 0.25 else "-",
-            mutation_scale=6 + 5 * share,
-            shrinkA=1,
-            shrinkB=2,
-            color=color,
-            lw=width,
-            alpha=opacity,
-            zorder=10,
-        )
-    )
 
 
 def _name_axis(ax: Axes, which: str, names: Sequence[str], rank: int, theme: Theme) -> None:

@@ -17,6 +17,21 @@ def new_axes(width: float, height: float, theme: Theme) -> Axes:
     return ax
 
 
+def aspect_of(points: Float64[np.ndarray, "point 2"]) -> float:
+    """The height of a picture of these points by its width, within 0.4 ... 1.4."""
+    wide, high = np.ptp(points, axis=0) if len(points) else (1.0, 1.0)
+    return float(np.clip(high / wide, 0.4, 1.4)) if wide > 0 else 1.0
+
+
+def new_row(number: int, width: float, height: float, theme: Theme) -> list[Axes]:
+    """So many axes side by side in a new figure, each of this size, in inches."""
+    figure = Figure(figsize=(number * width, height), layout="constrained", facecolor=theme.page)
+    made = [figure.add_subplot(1, number, place + 1) for place in range(number)]
+    for ax in made:
+        ax.set_facecolor(theme.page)
+    return made
+
+
 def figure_of(ax: Axes) -> Figure:
     """The figure that the axes belong to; raises ValueError if there is none."""
     figure = ax.get_figure(root=True)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from cellformer.basics.files import replace_atomically
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_ends
-from cellformer.drawing.canvas import figure_of, headline, new_axes, write
+from cellformer.drawing.canvas import aspect_of, figure_of, headline, new_axes, write
 from cellformer.drawing.colors import (
     COLORMAP,
     column_range,
@@ -127,9 +127,7 @@ def _write_labels(
 
 
 def _new_axes(points: Float64[np.ndarray, "vertex 2"], size: float, theme: Theme) -> Axes:
-    wide, high = np.ptp(points, axis=0) if len(points) else (1.0, 1.0)
-    aspect = float(np.clip(high / wide, 0.4, 1.4)) if wide > 0 else 1.0
-    return new_axes(size, size * aspect, theme)
+    return new_axes(size, size * aspect_of(points), theme)
 
 
 def _frame(ax: Axes, points: Float64[np.ndarray, "vertex 2"], unit: float) -> None:

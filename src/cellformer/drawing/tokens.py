@@ -4,9 +4,20 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float64
+from numpy.typing import ArrayLike
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.matrices import containment
+from cellformer.drawing.layout import layout
+from cellformer.drawing.projection import project
+
+
+def flat_positions(cells: CellComplex, given: ArrayLike | None) -> Float64[np.ndarray, "vertex 2"]:
+    """Where vertices are on a page: as given, as the complex has them, or laid out."""
+    points = cells.positions if given is None else np.asarray(given, np.float64)
+    if points is None or points.shape[1] not in (2, 3):
+        points = layout(cells)
+    return points if points.shape[1] == 2 else project(points, 25.0, -60.0)[:, :2]
 
 
 def cell_centers(

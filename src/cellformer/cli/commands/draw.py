@@ -11,10 +11,15 @@ from cellformer.cli.parsing import OF_FEATURES, Parser, add_preparation
 from cellformer.training.config import PreparationConfig
 
 if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float64
     from matplotlib.figure import Figure
 
+    from cellformer.complexes.cell_complex import CellComplex
 
-OF_CELLS = ("complex", "attention", "contributions")
+
+OF_PREDICTION = ("attention", "contributions")
+OF_CELLS = ("complex", "cochains", "subdivision", "transitions", *OF_PREDICTION)
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,9 @@ OPTIONS = {
         "one column of the encodings, or three to be read as red, green and blue",
         None,
         {"type": int, "nargs": "+"},
+    ),
+    "cell": Option(
+        ("transitions",), "where the walks are: rank and number of a cell", "0:0", {"type": str}
     ),
     "layer": Option(("attention",), "the layer, from 0", 0, {"type": int}),
     "head": Option(("attention",), "the head, from 0; without it the mean", None, {"type": int}),
@@ -78,9 +86,11 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument(
         "--what",
-        choices=("complex", "diagram", "attention", "contributions"),
+        choices=(*OF_CELLS, "diagram"),
         default="complex",
-        help="attention and contributions are those of a prediction and need --run",
+        help="cochains: the values of all cells; subdivision: the barycentric one and its graph; "
+        "transitions: a step of two random walks; attention and contributions are those of a "
+        "prediction and need --run",
     )
     parser.add_argument(
         "--run", type=Path, default=None, help="a run folder; its data settings hold"
@@ -176,6 +186,8 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     if arguments.what == "complex":
         return draw_complex(cells, chosen["columns"], positions=positions, labels=labels,
                             title=arguments.title, theme=theme)  # fmt: skip
+    if arguments.what not in OF_PREDICTION:
+        return _of_complex(arguments, chosen, cells, positions, symbols)
     if arguments.run is None:
         raise ValueError(f"--what {arguments.what} explains a prediction: name a run by --run")
 
@@ -199,3 +211,36 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     explained = explain(trained, cells, chosen["method"], chosen["of-output"])
     told = title or f"prediction {explained.prediction:.4g}, by {chosen['method']}"
     return draw_contributions(cells, explained, positions, labels, told, theme=theme)
+
+
+def _of_complex(
+    arguments: Namespace,
+    chosen: dict[str, Any],
+    cells: "CellComplex",
+    positions: "Float64[np.ndarray, 'vertex 2'] | None",
+    symbols: Sequence[str] | None,
+) -> "Figure":
+    """The figures of the paper."""
+    from cellformer.drawing.theme import THEMES
+
+    theme, title = THEMES[arguments.theme], arguments.title
+    match arguments.what:
+        case "cochains":
+            from cellformer.drawing.cochains import draw_cochains
+
+            return draw_cochains(cells, positions, symbols, title, theme=theme)
+        case "subdivision":
+            from cellformer.drawing.subdivision import draw_subdivision
+
+            return draw_subdivision(cells, positions, title, theme=theme)
+    from cellformer.drawing.transitions import draw_transitions
+
+    rank, cell = _cell(chosen["cell"])
+    return draw_transitions(cells, rank, cell, positions, symbols, title, theme=theme)
+
+
+def _cell(text: str) -> tuple[int, int]:
+    rank, _, number = text.partition(":")
+    if not (rank.isdecimal() and number.isdecimal()):
+        raise ValueError(f"--cell must be a rank and a number, such as 1:4, got {text!r}")
+    return int(rank), int(number)
