@@ -50,8 +50,8 @@ from .data.splitting.splits import fold_split, random_split, scaffold_split
 from .data.tables.molecules import molecules
 from .data.tables.table import Table, read_table, write_table
 from .drawing.attention import draw_attention, draw_attention_matrix
-from .drawing.colors import encoding_colors
 from .drawing.cochains import draw_cochains
+from .drawing.colors import encoding_colors
 from .drawing.contributions import draw_contributions
 from .drawing.diagram import draw_diagram
 from .drawing.draw import draw_complex, save_figure, save_picture
