@@ -6,6 +6,12 @@ from .complexes.batches.device_store import ResidentComplexes
 from .complexes.cell_complex import CellComplex
 from .complexes.features import Features
 from .complexes.graph import Graph
+from .complexes.homology import (
+    betti_numbers,
+    euler_characteristic,
+    is_closed_manifold,
+    is_orientable,
+)
 from .complexes.many.ragged import RaggedComplexes
 from .complexes.many.ragged_graphs import RaggedGraphs
 from .complexes.many.store import open_ragged, save_ragged
@@ -88,6 +94,7 @@ from .lifting.point_cloud import PointNeighbors
 from .lifting.point_features import with_point_features
 from .lifting.ring_features import RingFeatures
 from .lifting.rings import Rings
+from .lifting.simplices import simplicial_complex
 from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
 from .model.described import DescribedTransformer
@@ -190,6 +197,7 @@ __all__ = [
     "barycentric_skeleton",
     "batch_from_pyg",
     "batches",
+    "betti_numbers",
     "collate",
     "complex_from_pyg",
     "complex_set",
@@ -210,6 +218,7 @@ __all__ = [
     "encode_many",
     "encoding_colors",
     "estimate",
+    "euler_characteristic",
     "evaluate",
     "explain",
     "flip",
@@ -225,6 +234,8 @@ __all__ = [
     "in_memory",
     "incidence",
     "integrated_gradients",
+    "is_closed_manifold",
+    "is_orientable",
     "jobs_of",
     "lift",
     "mesh_complex",
@@ -255,6 +266,7 @@ __all__ = [
     "save_picture",
     "save_ragged",
     "scaffold_split",
+    "simplicial_complex",
     "split_cells",
     "standardize_features",
     "to_networkx",

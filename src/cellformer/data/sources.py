@@ -21,6 +21,7 @@ from cellformer.data.dataset import (
 from cellformer.data.named.benchmark_set import open_named, posing
 from cellformer.data.named.catalogue import NAMED_SETS
 from cellformer.data.named.nci import open_nci
+from cellformer.data.named.surfaces import SURFACE_SETS, open_surfaces
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
 from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
 from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
@@ -44,7 +45,7 @@ FILE_ENDINGS = (".npz", *TABLE_ENDINGS, ".pt")
 
 def source_names() -> tuple[str, ...]:
     """The names that `open_source` knows."""
-    return ("nci", *NAMED_SETS)
+    return ("nci", *SURFACE_SETS, *NAMED_SETS)
 
 
 def molecule_scheme(source: str) -> MoleculeScheme:
@@ -116,6 +117,9 @@ def _open(
     if word == "nci":
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind, metric=metric)
         return open_nci(cache_dir)
+    if word in SURFACE_SETS:
+        _refuse_options(word, smiles_column=smiles_column, kind=kind)
+        return open_surfaces(word, targets, metric, task, cache_dir)
     if word in NAMED_SETS:
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
         return open_named(NAMED_SETS[word], metric, task)

@@ -162,5 +162,5 @@ def test_triangulations_become_complexes_with_all_faces(tmp_path):
     ]
     assert kernels == [1, 0, 1]  # the Betti numbers of a sphere
     file.write_bytes(gzip.compress(b'[{"triangulation": [[1, 1, 2]]}]'))
-    with pytest.raises(ValueError, match="entry 0: simplices list different vertices"):
+    with pytest.raises(ValueError, match="entry 0: simplices have to list different vertices"):
         read_mantra(file, "mantra")

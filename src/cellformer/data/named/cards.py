@@ -2,6 +2,7 @@
 
 from cellformer.data.named.benchmark_set import NamedSet, RemoteFile
 from cellformer.data.named.catalogue import NAMED_SETS
+from cellformer.data.named.surfaces import SURFACE_SETS
 
 HEAD = """# Data sets by name
 
@@ -11,6 +12,22 @@ interrupted download stopped, and checks what arrived. `nci` needs neither: RDKi
 molecules.
 
 This page is written by `cellformer fetch --card`.
+
+## Manifolds that make themselves
+
+`surfaces`, `surfaces-10x` and `3-manifolds` are triangulated when they are first opened, the same
+on every machine, and kept in the cache. Each starts from a triangulation of few vertices (connected
+sums of tori or projective planes, products with a circle), gets vertices and is changed by random
+bistellar moves, so that neither numbers of neighbors nor the numbers of cells tell what it is: but
+for the sphere, every Euler characteristic of a surface that can be oriented has one that cannot.
+Each was checked to be a closed manifold. Vertices have neither features nor places.
+
+```bash
+cellformer train surfaces --target orientable --training.epochs 1 -o runs/surfaces
+```
+
+Targets, all of them classes: `orientable` (unless another is given), `name`, `genus` (of surfaces),
+`betti_1`, `betti_2` and `betti_1_mod_2`, computed exactly ({py:obj}`~cellformer.betti_numbers`).
 
 """
 
@@ -32,9 +49,23 @@ def card(named: NamedSet) -> str:
     return f"## {named.name}\n\n{named.title}\n\n| | |\n|---|---|\n{rows}{remarks}\n"
 
 
+def manifolds() -> str:
+    """The sets of triangulations, as a table."""
+    rows = "".join(
+        f"| `{name}` | {known.each * len(known.manifolds)} | {known.vertices[0]} to "
+        f"{known.vertices[1]}{_times(known.test_times)} | {', '.join(known.manifolds)} |\n"
+        for name, known in SURFACE_SETS.items()
+    )
+    return f"| set | items | vertices | equally many of each |\n|---|---|---|---|\n{rows}\n"
+
+
+def _times(test_times: int) -> str:
+    return "" if test_times == 1 else f", in the test part {test_times} times as many"
+
+
 def page() -> str:
     """All sets."""
-    return HEAD + "".join(map(card, NAMED_SETS.values())).rstrip("\n") + "\n"
+    return HEAD + manifolds() + "".join(map(card, NAMED_SETS.values())).rstrip("\n") + "\n"
 
 
 def _file(remote: RemoteFile) -> str:

@@ -11,6 +11,7 @@ from cellformer.data.dataset import GraphSet, Metric
 from cellformer.data.flat import FlatGraphs
 from cellformer.data.named.benchmark_set import Form, NamedSet, RemoteFile
 from cellformer.data.named.gcb import generate_gcb
+from cellformer.data.named.surfaces import SURFACE_SETS
 from cellformer.data.readers.gcb_npz import GCB_TASK, read_gcb
 from cellformer.data.readers.mantra import read_mantra
 from cellformer.data.readers.npz import read_npz, write_flat
@@ -340,6 +341,8 @@ NAMED_SETS: dict[str, NamedSet] = {
 
 def named_set(name: str) -> NamedSet:
     """The set of that name; raises ValueError with the nearest one."""
+    if name in ("nci", *SURFACE_SETS):
+        raise ValueError(f"{name} needs no fetching; open it: cellformer train {name}")
     if name not in NAMED_SETS:
         raise ValueError(
             f"there is no set {name!r} to fetch{did_you_mean(name, NAMED_SETS) or '.'} Choose from "

@@ -5,19 +5,16 @@ lists the vertices of the top simplices from 1; all faces of these are cells too
 """
 
 import gzip
-import itertools
 import json
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import GraphSet, Task
+from cellformer.lifting.simplices import simplicial_complex
 
 
 def read_mantra(file: Path, name: str) -> GraphSet:
@@ -47,28 +44,7 @@ def read_mantra(file: Path, name: str) -> GraphSet:
 
 
 def _complex(top: list[list[int]], name: str, where: str) -> CellComplex:
-    """All faces of the top simplices, each rank in lexicographic order."""
-    given: NDArray[np.int64] = np.sort(np.asarray(top, np.int64), axis=1) - 1
-    if given.ndim != 2 or given.min() < 0 or (np.diff(given, axis=1) == 0).any():
-        raise ValueError(f"{where}: simplices list different vertices, from 1")
-    vertices = int(given.max()) + 1
-    ranks = [np.arange(vertices)[:, None]]
-    for size in range(2, given.shape[1] + 1):
-        corners = list(itertools.combinations(range(given.shape[1]), size))
-        ranks.append(np.unique(given[:, corners].reshape(-1, size), axis=0))
-    boundaries = [_boundary(below, above, vertices) for below, above in itertools.pairwise(ranks)]
-    return CellComplex.from_boundaries(boundaries, vertices, name=name)
-
-
-def _boundary(below: NDArray[np.int64], above: NDArray[np.int64], vertices: int) -> Any:
-    """The alternating sum of the faces that lack one vertex each."""
-    weights = vertices ** np.arange(below.shape[1])[::-1]
-    keys = below @ weights  # ascending, as the rows are in lexicographic order
-    size = above.shape[1]
-    rows = [np.searchsorted(keys, np.delete(above, left_out, 1) @ weights) for left_out in
-            range(size)]  # fmt: skip
-    signs = np.repeat((-1) ** np.arange(size), len(above))
-    columns = np.tile(np.arange(len(above)), size)
-    return sparse.csc_array(
-        (signs.astype(np.int8), (np.concatenate(rows), columns)), shape=(len(below), len(above))
-    )
+    try:
+        return simplicial_complex(np.asarray(top, np.int64) - 1, name)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}; they are numbered from 1 there") from None
