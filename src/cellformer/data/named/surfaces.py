@@ -38,20 +38,20 @@ from cellformer.lifting.simplices import simplicial_complex
 VERSION = 1
 SHARES = 0.8, 0.1, 0.1
 
-Made: TypeAlias = Callable[[], list[Simplex]]
+Maker: TypeAlias = Callable[[], list[Simplex]]
 Simplices: TypeAlias = Int32[np.ndarray, "simplex corner"]
 
 
-def _sum_of(part: Made, number: int) -> Made:
+def _sum_of(part: Maker, number: int) -> Maker:
     return lambda: reduce(connected_sum, [part() for _ in range(number)])
 
 
-def _product(surface: Made) -> Made:
+def _product(surface: Maker) -> Maker:
     return lambda: times_circle(surface())
 
 
 SPHERE, TORUS, PLANE = (lambda: boundary_of_simplex(2)), torus, projective_plane
-SURFACES: dict[str, Made] = {
+SURFACES: dict[str, Maker] = {
     "sphere": SPHERE,
     "torus": TORUS,
     "double torus": _sum_of(TORUS, 2),
@@ -64,7 +64,7 @@ SURFACES: dict[str, Made] = {
     "six projective planes": _sum_of(PLANE, 6),
 }
 """Every Euler characteristic of a surface that can be oriented has one that cannot, but 2."""
-MANIFOLDS: dict[str, Made] = {
+MANIFOLDS: dict[str, Maker] = {
     "3-sphere": lambda: boundary_of_simplex(3),
     "sphere x circle": _product(SPHERE),
     "torus x circle": _product(TORUS),
@@ -84,7 +84,7 @@ class Triangulated:
         test_times: So many times as many vertices have those of the test part.
     """
 
-    manifolds: dict[str, Made]
+    manifolds: dict[str, Maker]
     each: int
     vertices: tuple[int, int]
     test_times: int = 1
@@ -170,7 +170,7 @@ def _read(kept: Path, count: int) -> list[Simplices] | None:
     return np.split(arrays["simplices"], offsets[1:-1].tolist())
 
 
-def known(name: str, made: Made) -> dict[str, Label]:
+def known(name: str, made: Maker) -> dict[str, Label]:
     """What topology knows of a manifold, computed for the triangulation with few vertices."""
     cells = simplicial_complex(made(), name)
     rational, modulo_2 = betti_numbers(cells, "Q"), betti_numbers(cells, "Z2")
