@@ -99,6 +99,7 @@ from .model.plans import attention_plan
 from .model.relation import Relation
 from .model.transformer import CellularTransformer
 from .report.write import write_report
+from .run import Run, load
 from .training.answers.evaluate import evaluate
 from .training.answers.predict import predict
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
@@ -167,6 +168,7 @@ __all__ = [
     "ResidentComplexes",
     "RingFeatures",
     "Rings",
+    "Run",
     "RunConfig",
     "Sequential",
     "Skeleton",
@@ -221,6 +223,7 @@ __all__ = [
     "integrated_gradients",
     "jobs_of",
     "lift",
+    "load",
     "mesh_complex",
     "molecule_keys",
     "molecule_positions",

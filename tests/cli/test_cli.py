@@ -1,3 +1,4 @@
+import io
 import json
 import subprocess
 import sys
@@ -144,6 +145,23 @@ def test_a_table_goes_from_training_to_predictions(csv_file, tmp_path, capsys, c
 
     assert main(["predict", "runs/table", str(csv_file), "-o", "out.csv"]) == 1
     assert "--overwrite" in capsys.readouterr().err
+
+    assert main(["predict", "runs/table", str(csv_file), "-o", "new/out.csv"]) == 1
+    assert "there is no folder new" in capsys.readouterr().err
+    assert not Path("new").exists()
+
+    assert main(["predict", "runs/table", "CCC", "C1CC", "CO"]) == 0
+    printed = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert printed["smiles"].tolist() == ["CCC", "C1CC", "CO"]
+    assert printed["prediction"].iloc[0] == pytest.approx(frame["prediction"].iloc[2], rel=1e-4)
+    for words, told in (
+        (["new.cvs"], "no file or folder new.cvs"),
+        (["C1CC"], "unclosed ring"),
+        (["CC", "mols/x.smi"], "no file or folder"),
+        (["CC", "nci"], "a source"),
+    ):
+        assert main(["predict", "runs/table", *words]) == 1
+        assert told in capsys.readouterr().err
 
     assert main(["train", str(csv_file), "--target", "length", *FAST]) == 0
     assert Path("runs/table-2/summary.json").exists()

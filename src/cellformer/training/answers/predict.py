@@ -41,9 +41,10 @@ def predict(
 ) -> Any:
     """All rows of a source in their order, with new columns.
 
-    A table keeps all of its columns as they were written; other sources give the row number, and
-    where cells are predicted there is a row for every cell, with its number and that of its
-    complex. A polars frame gives a polars frame, all else a pandas one.
+    A table keeps all of its columns as they were written, a list, array or series of SMILES is a
+    table with the one column ``smiles``; other sources give the row number, and where cells are
+    predicted there is a row for every cell, with its number and that of its complex. A polars
+    frame gives a polars frame, all else a pandas one, which has the index of a series.
 
     The new columns are, with the target's name appended where there are several: ``prediction``
     (a value in the units of training, or a class label), ``probability`` for classes,
@@ -81,6 +82,18 @@ def predict_table(
 ) -> Predicted:
     """Does what `predict` does, and tells more."""
     ensemble = Ensemble.open(Path(run), weights)
+    return predict_with(ensemble, source, on_error, interval, calibrate, smiles_column)
+
+
+def predict_with(
+    ensemble: Ensemble,
+    source: Source,
+    on_error: OnError = "null",
+    interval: float | None = None,
+    calibrate: Source | None = None,
+    smiles_column: str | None = None,
+) -> Predicted:
+    """`predict_table` with models that are open already."""
     rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
     widths = None
     if interval is not None:
