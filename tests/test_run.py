@@ -92,6 +92,13 @@ def test_several_runs_answer_together_and_have_no_single_model(folder):
             ask()
 
 
+def test_a_run_is_one_line_and_in_a_notebook_a_table_of_its_scores(run, folder):
+    score = run.summary.score("test")
+    assert repr(run) == f"Run({str(run.path)!r}, regression of y, test mae {score:.4f})"
+    assert f"<td>{score:.4f}</td>" in run._repr_html_()
+    assert "regression of y by 2 models, test mae" in repr(cf.load(folder / "several"))
+
+
 def test_a_folder_without_a_run_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="is not a run folder"):
         cf.load(tmp_path)

@@ -1,5 +1,6 @@
 """A finished run in the hands of a program: it predicts, is scored, and explains."""
 
+import html
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from cellformer.model.described import CellModel
 from cellformer.training.answers.ensemble import Ensemble
 from cellformer.training.answers.evaluate import evaluate_with
 from cellformer.training.answers.predict import OnError, predict_with
+from cellformer.training.answers.summary import shown
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.summary import EnsembleSummary, Summary
@@ -30,6 +32,36 @@ class Run:
     ensemble: Ensemble
     weights: str
     """Those of the "best" or of the "last" epoch."""
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}, {self._told()})"
+
+    def _repr_html_(self) -> str:
+        title = f"<b>{html.escape(str(self.path))}</b>: {html.escape(self._told())}"
+        if not self.ensemble.folder.summary.exists():
+            return title
+        summary = self.summary
+        told = summary.reported if isinstance(summary, Summary) else summary.mean
+        metrics = list(next(iter(told.values())))
+        head = "".join(f"<th>{html.escape(metric)}</th>" for metric in metrics)
+        rows = "".join(
+            f"<tr><th>{part}</th>{''.join(f'<td>{shown(its[name])}</td>' for name in metrics)}</tr>"
+            for part, its in told.items()
+        )
+        return f"{title}<table><tr><th></th>{head}</tr>{rows}</table>"
+
+    def _told(self) -> str:
+        """What it predicts, by how many models, and how well."""
+        task, count = self.task, len(self.models)
+        told = f"{task.kind} of {', '.join(task.targets)}"
+        if count > 1:
+            told += f" by {count} models"
+        if not self.ensemble.folder.summary.exists():
+            return f"{told}, unfinished"
+        summary = self.summary
+        scores = summary.reported if isinstance(summary, Summary) else summary.mean
+        part = "test" if "test" in scores else "val"
+        return f"{told}, {part} {summary.metric} {shown(scores[part][summary.metric])}"
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -56,7 +88,7 @@ class Run:
 
     @property
     def models(self) -> tuple[CellModel, ...]:
-        """The model of each run, a plain `torch.nn.Module`; of a single run there is one."""
+        """The model of each run, a plain module of PyTorch; of a single run there is one."""
         return tuple(run.model for run in self.ensemble.runs)
 
     @property

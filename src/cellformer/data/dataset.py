@@ -191,6 +191,11 @@ class GraphSet:
         if self.split is not None:
             check_split(self.split, len(self.graphs), self.name)
 
+    def __repr__(self) -> str:
+        task = self.task_or_none
+        what = "nothing to learn" if task is None else f"{task.kind} of {', '.join(task.targets)}"
+        return f"GraphSet({self.name!r}, {len(self):,} row{'' if len(self) == 1 else 's'}, {what})"
+
     def __len__(self) -> int:
         return len(self.graphs)
 
