@@ -53,7 +53,7 @@ class Task:
             raise ValueError(f"the rank of the cells to predict must be 0 or more, got {self.rank}")
         one_of(get_args(Kind), kind=self.kind)
         allowed = {
-            "regression": ("mae", "rmse"),
+            "regression": ("mae", "rmse", "r2", "spearman"),
             "binary": ("rocauc", "accuracy"),
             "multiclass": ("accuracy",),
         }[self.kind]

@@ -47,7 +47,8 @@ def predict(
     frame gives a polars frame, all else a pandas one, which has the index of a series.
 
     The new columns are, with the target's name appended where there are several: ``prediction``
-    (a value in the units of training, or a class label), ``probability`` for classes,
+    (a value in the units of training, or a class label), ``probability_LABEL`` of each class, of
+    two classes the second one's (with several targets ``probability_TARGET_LABEL``),
     ``uncertainty`` for an ensemble (the standard deviation over its members of the value, or of
     the probability), and with ``interval``, the probability that they are to hold the true value,
     ``lower`` and ``upper`` (see `Residuals`; ``calibrate`` names labeled rows that the run has
@@ -150,7 +151,7 @@ def columns_of(
         else:
             probability = expit(outputs[:, number])
             columns[f"prediction{ending}"] = _labels(task, (probability >= 0.5).astype(int), failed)
-            columns[f"probability{ending}"] = probability
+            columns[f"probability{ending}_{task.labels[1]}"] = probability
         if apart is not None:
             columns[f"uncertainty{ending}"] = apart[:, number]
         if half_widths is not None:

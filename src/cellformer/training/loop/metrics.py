@@ -9,7 +9,12 @@ from typing import Any, TypeAlias
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torchmetrics.functional import mean_absolute_error, mean_squared_error
+from torchmetrics.functional import (
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+    spearman_corrcoef,
+)
 from torchmetrics.functional.classification import (
     binary_accuracy,
     binary_auroc,
@@ -25,11 +30,13 @@ logger = logging.getLogger(__name__)
 MetricFunction: TypeAlias = Callable[[Tensor, Tensor], Any]
 
 OF_KIND: dict[Kind, tuple[str, ...]] = {
-    "regression": ("mae", "rmse"),
+    "regression": ("mae", "rmse", "r2", "spearman"),
     "binary": ("rocauc", "average_precision", "accuracy"),
     "multiclass": ("accuracy",),
 }
 """What is told of a task of each kind, beside the metric that was chosen."""
+OFTEN_UNDEFINED = ("r2", "spearman")
+"""Of equal answers or values, as those of one row are; said only where one was chosen."""
 
 
 def metrics_of(task: Task) -> tuple[str, ...]:
@@ -80,13 +87,14 @@ def scores_by_target(
         for name in metrics_of(task):
             value = _score(name, task, given, known) if len(known) else math.nan
             told[target][name] = value
-            if math.isnan(value):
-                logger.warning(
-                    "%s of target %s is undefined: %s",
-                    name,
-                    target,
-                    "only one class is present" if len(known) else "no value is present",
-                )
+            if math.isnan(value) and (name not in OFTEN_UNDEFINED or name == task.metric):
+                if not len(known):
+                    reason = "no value is present"
+                elif task.kind == "regression":
+                    reason = "all values, or all answers, are equal"
+                else:
+                    reason = "only one class is present"
+                logger.warning("%s of target %s is undefined: %s", name, target, reason)
     return told
 
 
@@ -111,6 +119,29 @@ def rmse(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> floa
     return float(mean_squared_error(outputs.double(), targets.double(), squared=False))
 
 
+def r2(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
+    """The share of the variance that is explained; NaN where all targets are equal."""
+    return _of_varied(r2_score, outputs, targets)
+
+
+def spearman(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
+    """The correlation of ranks; NaN where all targets or all outputs are equal."""
+    if len(outputs) and bool((outputs == outputs[0]).all()):
+        return math.nan
+    return _of_varied(spearman_corrcoef, outputs, targets)
+
+
+def _of_varied(
+    metric: Callable[[Tensor, Tensor], Tensor],
+    outputs: Float[Tensor, " row"],
+    targets: Float[Tensor, " row"],
+) -> float:
+    if len(targets) < 2 or bool((targets == targets[0]).all()):
+        return math.nan
+    mean = targets.double().mean()  # else the squares of large values would lose their digits
+    return float(metric(outputs.double() - mean, targets.double() - mean))
+
+
 def accuracy(outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]) -> float:
     """The share of right answers, for logits of all classes or of class 1."""
     classes = targets.long()
@@ -129,7 +160,7 @@ def average_precision(outputs: Float[Tensor, " row"], targets: Float[Tensor, " r
     return _area(binary_average_precision, outputs, targets)
 
 
-for _better in (accuracy, rocauc, average_precision):
+for _better in (r2, spearman, accuracy, rocauc, average_precision):
     _better.higher_is_better = True  # type: ignore[attr-defined]
 
 
