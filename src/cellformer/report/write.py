@@ -21,6 +21,7 @@ from cellformer.report.several import write_several
 from cellformer.training.answers.ensemble import read_members
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
+from cellformer.training.loop.display import answering
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.summary import EnsembleSummary, Summary, curve_of
 
@@ -68,7 +69,7 @@ def write_report(path: str | os.PathLike[str]) -> Path:
         style=_source(environment, "report.css"),
         summary=summary,
         results=_results(summary),
-        curves=_curves(folder, summary),
+        curves=_curves(folder, summary, answering(run.model)),
         missing=missing,
         machine=_flat({"versions": summary.session.versions, **asdict(summary.session.machine)}),
         config=_flat(asdict(config)),
@@ -103,12 +104,13 @@ def _results(summary: Summary) -> list[tuple[str, list[tuple[str, float | None]]
     return rows
 
 
-def _curves(folder: RunFolder, summary: Summary) -> list[Chart]:
+def _curves(folder: RunFolder, summary: Summary, of: str) -> list[Chart]:
     rows = curve_of(folder.path)
     if not rows:
         return []
     curve = pd.DataFrame(rows)
-    figures = learning_curves(curve, summary.metric, summary.best_epoch)
+    together = summary.reported["val"][summary.metric]
+    figures = learning_curves(curve, summary.metric, summary.best_epoch, of, together)
     return [
         Chart(title, inline_svg(figure, f"{title} over {len(curve)} epochs"))
         for title, figure in figures.items()

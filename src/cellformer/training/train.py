@@ -18,9 +18,10 @@ from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_to_dict
 from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.descriptor_share import settle_descriptors
-from cellformer.training.answers.summary import write_summary
+from cellformer.training.answers.summary import shown, write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
 from cellformer.training.loop.compiling import check_sparse, compile_layers
+from cellformer.training.loop.display import answering
 from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.lightning_options import check_device, device_of
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
@@ -189,6 +190,16 @@ def _run(
         parameters = sum(p.numel() for p in model.parameters())
         summary = write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
         tell_result(log, told, summary)
+        of, metric = answering(model), summary.metric
+        if of and summary.best_epoch is not None:
+            logger.info(
+                "epoch %d, the best: validation %s %.4f%s, %s with the fingerprints' share",
+                summary.best_epoch,
+                metric,
+                checkpoints.best_value,
+                of,
+                shown(summary.reported["val"][metric]),
+            )
         if not chosen.keep_state:
             for state in folder.states:
                 state.unlink()

@@ -92,6 +92,7 @@ def fit(
                 checkpoints,
                 StopAtStep(module.total_steps),
                 LearningRate(),
+                display(module.task.metric, module.model),
                 *_other_callbacks(chosen, module.task.metric),
                 Preemption(folder, world, requests),
                 *callbacks,
@@ -181,7 +182,7 @@ class StopAtStep(pl.Callback):
 
 
 def _other_callbacks(chosen: TrainingConfig, metric: Metric) -> list[pl.Callback]:
-    callbacks: list[pl.Callback] = [display(metric)]
+    callbacks: list[pl.Callback] = []
     if chosen.max_minutes is not None:
         callbacks.append(StopAfter(chosen.max_minutes))
     if chosen.patience is not None:
