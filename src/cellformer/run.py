@@ -152,10 +152,17 @@ class Run:
         return self.ensemble.runs[0]
 
 
-def load(run: str | os.PathLike[str], weights: Literal["best", "last"] = "best") -> Run:
+def load(
+    run: str | os.PathLike[str],
+    weights: Literal["best", "last"] = "best",
+    device: Literal["auto", "cpu", "gpu"] | None = None,
+    batch_size: int | None = None,
+) -> Run:
     """Opens a run folder, or that of an ensemble or cross-validation, with its weights.
 
-    Raises FileNotFoundError if the folder lacks a file, ValueError if one is damaged,
-    `PartRefusedError` where it needs code of others that was not named by `allow_parts`.
+    It answers on the device, and in batches, of its training unless others are given. Raises
+    FileNotFoundError if the folder lacks a file, ValueError if one is damaged or if there is no
+    such device, `PartRefusedError` where it needs code of others that was not named by
+    `allow_parts`.
     """
-    return Run(Ensemble.open(Path(run), weights), weights)
+    return Run(Ensemble.open(Path(run), weights).by(device, batch_size), weights)

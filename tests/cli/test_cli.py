@@ -30,7 +30,7 @@ def csv_file(tmp_path):
 def test_help_does_not_import_torch():
     program = (
         "import sys; from cellformer.cli.main import main\n"
-        "try: main(['train', '--help'])\n"
+        "try: main(['train', '--help-all'])\n"
         "except SystemExit: pass\n"
         "sys.exit('torch' in sys.modules or 'rdkit' in sys.modules or 'numba' in sys.modules)"
     )
@@ -44,7 +44,7 @@ def test_help_does_not_import_torch():
 )
 def test_every_option_of_every_command_is_explained(command, capsys):
     with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
+        main([command, "--help-all"])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert "<class" not in printed
@@ -62,6 +62,9 @@ def test_every_option_of_every_command_is_explained(command, capsys):
         (["train", "nci", "--trainig.epochs", "3"], "--training.epochs"),
         (["trian", "nci"], "train"),
         (["predict", "a", "b", "--wieghts", "best"], "--weights"),
+        (["predict", "a", "b", "--weights", "bst"], "best"),
+        (["train", "nci", "--epoch", "3"], "--epochs"),
+        (["train", "nci", "--training.epoch", "3"], "--training.epochs"),
     ],
 )
 def test_a_misspelt_word_gets_the_nearest_right_one(arguments, hint, capsys):

@@ -14,6 +14,7 @@ from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
+from cellformer.cli.help import Formatter
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
@@ -21,9 +22,15 @@ LOAD_YAML = get_loader("yaml")
 
 
 class Parser(ArgumentParser):
-    """jsonargparse's parser with one-line errors and suggestions for misspelt options."""
+    """jsonargparse's parser with one-line errors and suggestions for misspelt options.
+
+    An option has to be written whole: what an abbreviation means today, a new option may change.
+    """
 
     vocabulary: tuple[str, ...] = ()
+
+    def __init__(self, **settings: Any):
+        super().__init__(allow_abbrev=False, formatter_class=Formatter, **settings)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints what is wrong and ends with exit code 2."""
@@ -81,6 +88,18 @@ def add_input(parser: Parser) -> None:
         choices=("best", "last"),
         default="best",
         help="those of the best validation epoch or of the last epoch",
+    )
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "gpu"),
+        default=None,
+        help="where the model runs (default: where it was trained, if that is there)",
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        default=None,
+        help="complexes at a time (default: those of a step of its training)",
     )
 
 
@@ -162,12 +181,18 @@ def add_slots(parser: Parser) -> None:
 
 
 def suggestion(message: str, vocabulary: Iterable[str]) -> str:
-    """The nearest known word for each unknown option or choice that a parser's message names."""
+    """The nearest known word for each unknown option or choice that a parser's message names.
+
+    That of an option is an option of ``vocabulary``, that of a choice another choice.
+    """
     known = {word.lstrip("-"): word for word in vocabulary}
-    unknown = re.findall(r"--([\w.-]+)|option '([\w.-]+)'|invalid choice: '([\w.-]+)'", message)
     hints = []
-    for word in (next(filter(None, groups)) for groups in unknown):
+    for groups in re.findall(r"--([\w.-]+)|option '([\w.-]+)'", message):
+        word = next(filter(None, groups))
         near = nearest(word, known)
         if near and word not in known:
             hints.append(known[near])
+    for word, listed in re.findall(r"invalid choice: '?([\w.-]+)'? \(choose from ([^)]*)", message):
+        near = nearest(word, re.findall(r"[\w.-]+", listed))
+        hints += [near] if near else []
     return f"\nDid you mean {' and '.join(hints)}?" if hints else ""

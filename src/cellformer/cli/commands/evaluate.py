@@ -36,17 +36,18 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prints the scores as JSON."""
-    from cellformer.training.answers.evaluate import evaluate
+    from cellformer.training.answers.ensemble import Ensemble
+    from cellformer.training.answers.evaluate import evaluate_with
 
-    result = evaluate(
-        arguments.run,
+    ensemble = Ensemble.open(arguments.run, arguments.weights)
+    result = evaluate_with(
+        ensemble.by(arguments.device, arguments.batch_size),
         arguments.source,
         part=arguments.part,
-        weights=arguments.weights,
         on_error=arguments.on_error,
         interval=arguments.interval,
         calibrate=arguments.calibrate,
         smiles_column=arguments.smiles_column,
     )
-    print(json.dumps(result, indent=2))
+    print(json.dumps({"weights": arguments.weights, **result}, indent=2))
     return 0

@@ -44,16 +44,18 @@ def run(arguments: Namespace) -> int:
         raise FileExistsError(f"{output} exists; choose another name or --overwrite")
     from cellformer.data.tables.table import is_table, write_table
     from cellformer.data.tables.writing import for_spreadsheets
-    from cellformer.training.answers.predict import predict_table
+    from cellformer.training.answers.ensemble import Ensemble
+    from cellformer.training.answers.predict import predict_with
 
     if output is not None and not is_table(output):
         raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
     if output is not None and not output.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {output.parent} for {output.name}; make it")
-    predicted = predict_table(
-        arguments.run,
-        _source(arguments.source),
-        weights=arguments.weights,
+    source = _source(arguments.source)
+    ensemble = Ensemble.open(arguments.run, arguments.weights)
+    predicted = predict_with(
+        ensemble.by(arguments.device, arguments.batch_size),
+        source,
         on_error=arguments.on_error,
         interval=arguments.interval,
         calibrate=arguments.calibrate,

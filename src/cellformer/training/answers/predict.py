@@ -59,7 +59,8 @@ def predict(
     RowError ("fail"). Raises FileNotFoundError for a missing run or source, ValueError for one
     that cannot be read.
     """
-    return predict_table(run, source, weights, on_error, interval, calibrate, smiles_column).frame
+    ensemble = Ensemble.open(Path(run), weights)
+    return predict_with(ensemble, source, on_error, interval, calibrate, smiles_column).frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,20 +73,6 @@ class Predicted:
     failed: int
 
 
-def predict_table(
-    run: str | os.PathLike[str],
-    source: Source,
-    weights: str = "best",
-    on_error: OnError = "null",
-    interval: float | None = None,
-    calibrate: Source | None = None,
-    smiles_column: str | None = None,
-) -> Predicted:
-    """Does what `predict` does, and tells more."""
-    ensemble = Ensemble.open(Path(run), weights)
-    return predict_with(ensemble, source, on_error, interval, calibrate, smiles_column)
-
-
 def predict_with(
     ensemble: Ensemble,
     source: Source,
@@ -94,7 +81,7 @@ def predict_with(
     calibrate: Source | None = None,
     smiles_column: str | None = None,
 ) -> Predicted:
-    """`predict_table` with models that are open already."""
+    """Does what `predict` does with models that are open already, and tells more."""
     rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
     widths = None
     if interval is not None:
