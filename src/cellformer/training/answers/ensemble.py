@@ -47,11 +47,11 @@ class Ensemble:
 
         Raises ValueError where a GPU is asked for and there is none.
         """
-        given = {"device": device, "batch_size": batch_size}
-        chosen = {name: value for name, value in given.items() if value is not None}
         runs = []
         for run in self.runs:
-            training = replace(run.config.training, **chosen)
+            training = run.config.training
+            size = training.batch_size if batch_size is None else batch_size
+            training = replace(training, device=device or training.device, batch_size=size)
             if device is not None:
                 check_device(training)
             runs.append(replace(run, config=replace(run.config, training=training)))
