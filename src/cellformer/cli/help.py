@@ -1,6 +1,8 @@
 """What help shows: the common options, or all of them, each with what it takes said once."""
 
 from argparse import SUPPRESS, Action
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jsonargparse import DefaultHelpFormatter
@@ -42,13 +44,28 @@ def add_short_names(parser: Any) -> None:
             known[short] = action
 
 
-def hide(parser: Any, whole: bool) -> None:
-    """Leaves out of the help what is told elsewhere, and what is rarely wanted unless ``whole``."""
+@contextmanager
+def hidden(actions: Sequence[Action]) -> Iterator[None]:
+    """Within this context help does not show these; elsewhere that would keep them from files."""
+    told = [action.help for action in actions]
+    for action in actions:
+        action.help = SUPPRESS
+    try:
+        yield
+    finally:
+        for action, words in zip(actions, told, strict=True):
+            action.help = words
+
+
+def to_hide(parser: Any, whole: bool) -> list[Action]:
+    """The options that are told elsewhere, and those rarely wanted unless all are to be shown."""
     options = parser._option_string_actions
+    found = []
     for action in parser._actions:
         own = action.dest.partition("=")[0]
         common = "." not in own or any(short in options and options[short] is action
                                        for short in SHORT)  # fmt: skip
         told = own in TOLD_ELSEWHERE or (not whole and (not common or own in RARE))
         if action.option_strings and told:
-            action.help = SUPPRESS
+            found.append(action)
+    return found

@@ -32,7 +32,7 @@ from cellformer.cli.commands import (
 )
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.ending import command_in, failed, flushed, stopped
-from cellformer.cli.help import add_short_names, hide
+from cellformer.cli.help import add_short_names, to_hide
 from cellformer.cli.parsing import USAGE_ERROR, Parser, ignore_checksums
 from cellformer.cli.parts import (
     add_import,
@@ -95,7 +95,7 @@ def build_parser(arguments: Sequence[str]) -> Parser:
 def _shape_help(command: Parser, name: str, whole: bool) -> None:
     """The common options, or all; and a word about the others."""
     fields = any("." in option for option in command._option_string_actions)
-    hide(command, whole or not fields)
+    command.left_out = to_hide(command, whole or not fields)
     words = [a for a in command._actions if not a.option_strings]
     told = "".join(f"[{a.dest}] " if a.nargs == "?" else f"{a.dest} " for a in words)
     command.usage = command.usage or f"cellformer {name} {told}[options]"

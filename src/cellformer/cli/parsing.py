@@ -2,8 +2,8 @@
 
 import re
 import sys
-from argparse import HelpFormatter
-from collections.abc import Iterable
+from argparse import Action, HelpFormatter
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,7 +14,7 @@ from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
-from cellformer.cli.help import Formatter
+from cellformer.cli.help import Formatter, hidden
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
@@ -28,6 +28,8 @@ class Parser(ArgumentParser):
     """
 
     vocabulary: tuple[str, ...] = ()
+    left_out: Sequence[Action] = ()
+    """Options that help does not show."""
 
     def __init__(self, **settings: Any):
         super().__init__(allow_abbrev=False, formatter_class=Formatter, **settings)
@@ -43,7 +45,8 @@ class Parser(ArgumentParser):
 
     def format_help(self, formatter: HelpFormatter | None = None) -> str:
         """The help, in which a path is called a path."""
-        told: str = super().format_help(formatter)
+        with hidden(self.left_out):
+            told: str = super().format_help(formatter)
         return re.sub(r"<class\s+'Path'>", "path", told)
 
 

@@ -29,18 +29,19 @@ def learning_curves(
     and ``together`` is the score of the best epoch by the whole one, a line beside the metric.
     """
     score = f"Validation {metric}"
+    label = of.removeprefix(" of ").removeprefix("the ") or "validation"
     wanted = {
         "Loss": (("train_loss", "training", "--", SECOND), ("val_loss", "validation", "-", FIRST)),
-        score: ((f"val_{metric}", f"validation{of}", "-", FIRST),),
+        score: ((f"val_{metric}", label, "-", FIRST),),
     }
     epochs = curve["epoch"].to_numpy(float) + 1
     marker = "." if len(epochs) <= 40 else None
     made = {}
     for title, lines in wanted.items():
         ax = _square()
-        for name, label, line, color in lines:
+        for name, words, line, color in lines:
             if name in curve:
-                ax.plot(epochs, curve[name], line, color=color, label=label, marker=marker)
+                ax.plot(epochs, curve[name], line, color=color, label=words, marker=marker)
         if best_epoch is not None and best_epoch <= len(epochs):
             ax.axvline(best_epoch, color=INLINE.faint, ls=":", label="best epoch")
             if title == score and of and together is not None:

@@ -32,6 +32,7 @@ class Line:
     name: str
     scores: tuple[float | None, ...]
     report: str = ""  # where there is more about it
+    told_first: bool = False
 
 
 def write_several(
@@ -106,7 +107,7 @@ def _lines(summary: EnsembleSummary, columns: Sequence[tuple[str, str]]) -> list
     lines = [
         Line(name, of(scores), f"{name}/report.html") for name, scores in summary.members.items()
     ]
-    lines += [Line("mean", of(summary.mean)), Line("standard deviation", of(summary.deviation))]
-    if summary.pooled:
-        lines.append(Line("all together", of(summary.pooled)))
-    return lines
+    pooled = bool(summary.pooled)
+    lines.append(Line("mean", of(summary.mean), told_first=not pooled))
+    lines.append(Line("standard deviation", of(summary.deviation)))
+    return [*lines, Line("all together", of(summary.pooled), told_first=True)] if pooled else lines

@@ -6,7 +6,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from cellformer.training.config import TrainingConfig
-from cellformer.training.loop.loggers import check_logger
+from cellformer.training.loop.loggers import check_logger, logger_of
 from cellformer.training.train import train
 from tiny import with_training
 
@@ -50,4 +50,18 @@ def test_a_service_whose_package_is_missing_is_refused_before_a_folder_is_made(
     module = types.ModuleType(name)
     module.__spec__ = types.SimpleNamespace(name=name)
     monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///runs.db")
     check_logger(TrainingConfig(logger=name))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    if name == "mlflow":
+        with pytest.raises(ValueError, match=r"say where runs are kept .*MLFLOW_TRACKING_URI"):
+            check_logger(TrainingConfig(logger=name))
+
+
+def test_a_service_that_cannot_be_reached_is_one_line(tmp_path, monkeypatch):
+    def unreachable(*given, **named):
+        raise RuntimeError("no answer\nfrom there")
+
+    monkeypatch.setattr("cellformer.training.loop.loggers.WandbLogger", unreachable)
+    with pytest.raises(ValueError, match=r"cannot begin \(RuntimeError: no answer\).*--resume"):
+        logger_of(TrainingConfig(logger="wandb"), tmp_path / "run", {})

@@ -20,7 +20,6 @@ from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
 from cellformer.training.answers.trained_run import outputs_of
-from cellformer.training.config import TrainingConfig
 from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.lightning_options import check_device
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
@@ -47,7 +46,6 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
             raise ValueError(f"{path} holds another run; choose another folder")
         if folder.summary.exists():
             return Summary.read(folder.path)
-    _check_use(config.training)
     check_device(config.training)
     check_logger(config.training)
     folder.path.mkdir(parents=True, exist_ok=True)
@@ -56,16 +54,6 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
         if world.size > 1:
             raise ValueError("networks to compare with are trained by one process")
         return _run(config, folder, requests)
-
-
-OF_NO_USE = ("processes", "resident", "compile")
-"""Fields of the training that these networks do not heed."""
-
-
-def _check_use(chosen: TrainingConfig) -> None:
-    for name in OF_NO_USE:
-        if getattr(chosen, name) != getattr(TrainingConfig, name):
-            raise ValueError(f"training.{name} is of no use to networks to compare with")
 
 
 def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> Summary:

@@ -36,6 +36,18 @@ def answering(model: nn.Module) -> str:
     return " of the cells alone" if isinstance(counts, KernelHead) else " of cells and counts alike"
 
 
+class Bar(Callback):
+    """A bar that is taken away where the work fails; whoever shows it takes it away at the end."""
+
+    bar: Progress
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """Takes the bar away."""
+        self.bar.stop()
+
+
 class EpochLines(Callback):
     """One line for the first and the last epoch, and for others when some time has passed."""
 
@@ -69,14 +81,13 @@ class EpochLines(Callback):
         self.waiting = ""
 
 
-class EpochBar(EpochLines):
+class EpochBar(Bar, EpochLines):
     """A bar over all steps of all epochs, in whose place the line of the last epoch comes."""
 
     def __init__(self, metric: str, of: str = ""):
         super().__init__(metric, of)
         self.shown = float("inf")  # no line before the end
         self.bar = bar(TextColumn("epoch {task.fields[epoch]}"), TextColumn("{task.fields[told]}"))
-        self.told = ""
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Begins where training does, which may be in its midst."""
@@ -111,18 +122,12 @@ class EpochBar(EpochLines):
         self.bar.stop()
         super().on_train_end(trainer, pl_module)
 
-    def on_exception(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
-    ) -> None:
-        """Takes the bar away."""
-        self.bar.stop()
-
     @staticmethod
     def _epoch(trainer: pl.Trainer) -> str:
         return f"{min(trainer.current_epoch + 1, trainer.max_epochs or 1)} of {trainer.max_epochs}"
 
 
-class PredictionBar(Callback):
+class PredictionBar(Bar):
     """A bar over the batches to predict, where there is a terminal."""
 
     def __init__(self) -> None:
@@ -146,12 +151,6 @@ class PredictionBar(Callback):
             self.bar.update(task, completed=batch_idx + 1)
 
     def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Takes the bar away."""
-        self.bar.stop()
-
-    def on_exception(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
-    ) -> None:
         """Takes the bar away."""
         self.bar.stop()
 

@@ -1,5 +1,6 @@
 """Where the numbers of a training are told while it runs: Lightning's own loggers."""
 
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,8 @@ from lightning.pytorch.loggers import (
     WandbLogger,
 )
 
+from cellformer.basics.archives import one_line
+from cellformer.basics.causes import raise_of_process
 from cellformer.training.config import TrainingConfig
 from cellformer.training.runs.summary import Summary
 
@@ -22,10 +25,15 @@ PACKAGES = ("wandb", "mlflow")
 
 
 def check_logger(config: TrainingConfig) -> None:
-    """Raises ValueError where the logger's package is not installed."""
+    """Raises ValueError where the logger's package is not installed, or has nowhere to go."""
     name = config.logger
     if name in PACKAGES and find_spec(name) is None:
         raise ValueError(f"training.logger={name} needs a package: pip install {name}")
+    if name == "mlflow" and not os.environ.get("MLFLOW_TRACKING_URI"):
+        raise ValueError(
+            "training.logger=mlflow: say where runs are kept by the environment variable "
+            "MLFLOW_TRACKING_URI, such as http://localhost:5000 or sqlite:///mlflow.db"
+        )
 
 
 def logger_of(
@@ -33,10 +41,26 @@ def logger_of(
 ) -> Logger | None:
     """The logger, which has been told the configuration; None where there is to be none.
 
-    W&B and MLflow go where their own environment variables say, and else into the run folder.
+    W&B and MLflow go where their own environment variables say. Raises ValueError where that
+    cannot be reached.
     """
     if config.logger == "none":
         return None
+    try:
+        made = _made(config, folder)
+        made.log_hyperparams(dict(hyperparameters))
+    except Exception as error:
+        raise_of_process(error)
+        if config.logger not in PACKAGES:
+            raise
+        raise ValueError(
+            f"training.logger={config.logger} cannot begin ({one_line(error)}); once it can, go on "
+            f"by --resume {folder}"
+        ) from error
+    return made
+
+
+def _made(config: TrainingConfig, folder: Path) -> Logger:
     made: Logger
     if config.logger == "tensorboard":
         made = TensorBoardLogger(folder, name="", version="tensorboard", default_hp_metric=False)
@@ -45,8 +69,8 @@ def logger_of(
     elif config.logger == "wandb":
         made = WandbLogger(name=folder.name, save_dir=folder)
     else:
-        made = MLFlowLogger(run_name=folder.name, save_dir=str(folder / "mlruns"))
-    made.log_hyperparams(dict(hyperparameters))
+        where = os.environ["MLFLOW_TRACKING_URI"]
+        made = MLFlowLogger("cellformer", folder.name, where)
     return made
 
 
