@@ -139,6 +139,33 @@ def test_a_mistake_is_one_line_and_leaves_no_folder(words, told, several, table,
     assert not (table / "run").exists()
 
 
+def test_a_search_on_this_machine_is_refused_a_device_that_it_lacks(table, capsys, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    words = ["tune", "t.csv", "--target", "y", "--space", "s.yaml", "-o", "run", "--device", "gpu"]
+    assert main(words) == 1
+    assert "PyTorch finds no GPU" in capsys.readouterr().err
+    assert not (table / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("prepare nci --retries 1", "--retries is of use with --ray only"),
+        ("reproduce --cpus 2", "--cpus is of use with --ray only"),
+        ("reproduce --tables-only --gpus 1", "--gpus is of use with --ray only"),
+        ("evaluate run t.csv --part val", "--part is one of the run's own data"),
+        ("evaluate run --smiles-column s", "of use with data to score only"),
+        ("evaluate run --on-error fail", "of use with data to score only"),
+        ("lift CCO --batch-size 3", "--batch-size is of use with --estimate only"),
+        ("predict run t.csv --calibrate t.csv -o out/p.csv", "there is no folder out"),
+    ],
+)
+def test_an_option_that_a_command_would_ignore_is_refused(words, told, table, capsys):
+    assert main(words.split()) == 1
+    assert told in capsys.readouterr().err
+    assert sorted(path.name for path in table.iterdir()) == ["t.csv"]
+
+
 def test_predictions_come_from_the_device_and_in_the_batches_that_are_asked_for(
     table, capsys, monkeypatch
 ):

@@ -169,16 +169,32 @@ def run_config_in(arguments: Namespace, source: str) -> RunConfig:
     )
 
 
+OF_RAY = {"cpus": 1.0, "gpus": 0.0, "retries": 3}
+"""Options that are of use on a cluster alone, with their defaults."""
+
+
+def check_ray(arguments: Namespace) -> None:
+    """Raises ValueError for an option that is of use with --ray only."""
+    for name, default in OF_RAY.items():
+        if arguments.ray is None and arguments.get(name, default) != default:
+            raise ValueError(f"--{name} is of use with --ray only")
+
+
 def add_slots(parser: Parser) -> None:
     """What one training takes on the cluster."""
-    parser.add_argument("--cpus", type=float, default=1.0, help="cores, and threads, per training")
     parser.add_argument(
-        "--gpus", type=float, default=0.0, help="GPUs per training; 0.5 lets two share one"
+        "--cpus", type=float, default=OF_RAY["cpus"], help="cores, and threads, per training"
+    )
+    parser.add_argument(
+        "--gpus",
+        type=float,
+        default=OF_RAY["gpus"],
+        help="GPUs per training; 0.5 lets two share one",
     )
     parser.add_argument(
         "--retries",
         type=int,
-        default=3,
+        default=OF_RAY["retries"],
         help="how often a training that lost its worker or machine goes on elsewhere",
     )
 

@@ -107,7 +107,11 @@ def resume(
     folder = RunFolder(Path(path))
     config = RunConfig.from_json(folder.require(folder.config))
     if folder.summary.exists():
-        gone = "" if folder.states else ", and kept no state to be trained on from"
+        gone = (
+            ""
+            if folder.states
+            else ("; its state was not kept (see training.keep_state), so it cannot be trained on")
+        )
         logger.info("%s is finished already%s", path, gone)
         return Summary.read(folder.path)
     check_device(config.training)

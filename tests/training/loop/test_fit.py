@@ -136,7 +136,7 @@ def test_a_finished_run_keeps_its_state_unless_asked_not_to(tiny, tmp_path, capl
     assert RunFolder(tmp_path / "run").states == ()
     with caplog.at_level(logging.INFO):
         assert resume(tmp_path / "run") == summary
-    assert "kept no state to be trained on from" in caplog.text
+    assert "its state was not kept (see training.keep_state)" in caplog.text
 
 
 def test_the_summary_tells_scores_baseline_and_where_they_come_from(tiny, tmp_path):

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 import torch
 from jaxtyping import Float
+from scipy.stats import rankdata
 from torch import Tensor
 from torchmetrics.functional import (
     mean_absolute_error,
     mean_squared_error,
+    pearson_corrcoef,
     r2_score,
-    spearman_corrcoef,
 )
 from torchmetrics.functional.classification import (
     binary_accuracy,
@@ -121,25 +122,25 @@ def rmse(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> floa
 
 def r2(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
     """The share of the variance that is explained; NaN where all targets are equal."""
-    return _of_varied(r2_score, outputs, targets)
+    if not _varies(targets):
+        return math.nan
+    mean = targets.double().mean()  # else the squares of large values would lose their digits
+    return float(r2_score(outputs.double() - mean, targets.double() - mean))
 
 
 def spearman(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
-    """The correlation of ranks; NaN where all targets or all outputs are equal."""
-    if len(outputs) and bool((outputs == outputs[0]).all()):
+    """The correlation of ranks; NaN where all targets or all outputs are equal.
+
+    Those of torchmetrics take a pass for every value that is there twice.
+    """
+    if not (_varies(targets) and _varies(outputs)):
         return math.nan
-    return _of_varied(spearman_corrcoef, outputs, targets)
+    ranks = (torch.from_numpy(rankdata(each.cpu().numpy())) for each in (outputs, targets))
+    return float(pearson_corrcoef(*ranks))
 
 
-def _of_varied(
-    metric: Callable[[Tensor, Tensor], Tensor],
-    outputs: Float[Tensor, " row"],
-    targets: Float[Tensor, " row"],
-) -> float:
-    if len(targets) < 2 or bool((targets == targets[0]).all()):
-        return math.nan
-    mean = targets.double().mean()  # else the squares of large values would lose their digits
-    return float(metric(outputs.double() - mean, targets.double() - mean))
+def _varies(values: Float[Tensor, " row"]) -> bool:
+    return len(values) > 1 and bool((values != values[0]).any())
 
 
 def accuracy(outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]) -> float:
