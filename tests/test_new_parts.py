@@ -100,7 +100,7 @@ def test_one_file_and_one_line_reach_the_grid_the_help_the_tables_and_the_docs(
     assert sorted(keys, key=grid_order) == [keys[2], keys[3], keys[1], keys[0]]
 
     with pytest.raises(SystemExit):
-        main(["reproduce", "--help"])
+        main(["reproduce", "--help-all"])
     told = "".join(capsys.readouterr().out.split())
     for names in ("cliques,squares,package", "slepians,counts,package",
                   "general-dense,upwards,package"):  # fmt: skip

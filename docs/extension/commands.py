@@ -19,7 +19,7 @@ def commands() -> str:
     for name in COMMANDS:
         command = parser_of(name)
         told = command.format_help()
-        configured = "--data.target" in told
+        configured = any("." in option for option in command._option_string_actions)
         command.usage = f"cellformer {name} {_positionals(command)}[options]"
         told = command.format_help()
         sections.append(f"## `cellformer {name}`\n\n```text\n{_short(told)}\n```\n")

@@ -109,6 +109,7 @@ from .model.plans import attention_plan
 from .model.relation import Relation
 from .model.transformer import CellularTransformer
 from .report.write import write_report
+from .run import Run, load
 from .training.answers.evaluate import evaluate
 from .training.answers.predict import predict
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
@@ -177,6 +178,7 @@ __all__ = [
     "ResidentComplexes",
     "RingFeatures",
     "Rings",
+    "Run",
     "RunConfig",
     "Sequential",
     "Skeleton",
@@ -238,6 +240,7 @@ __all__ = [
     "is_orientable",
     "jobs_of",
     "lift",
+    "load",
     "mesh_complex",
     "molecule_keys",
     "molecule_positions",

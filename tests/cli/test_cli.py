@@ -1,3 +1,4 @@
+import io
 import json
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def csv_file(tmp_path):
 def test_help_does_not_import_torch():
     program = (
         "import sys; from cellformer.cli.main import main\n"
-        "try: main(['train', '--help'])\n"
+        "try: main(['train', '--help-all'])\n"
         "except SystemExit: pass\n"
         "sys.exit('torch' in sys.modules or 'rdkit' in sys.modules or 'numba' in sys.modules)"
     )
@@ -43,7 +44,7 @@ def test_help_does_not_import_torch():
 )
 def test_every_option_of_every_command_is_explained(command, capsys):
     with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
+        main([command, "--help-all"])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert "<class" not in printed
@@ -61,6 +62,9 @@ def test_every_option_of_every_command_is_explained(command, capsys):
         (["train", "nci", "--trainig.epochs", "3"], "--training.epochs"),
         (["trian", "nci"], "train"),
         (["predict", "a", "b", "--wieghts", "best"], "--weights"),
+        (["predict", "a", "b", "--weights", "bst"], "best"),
+        (["train", "nci", "--epoch", "3"], "--epochs"),
+        (["train", "nci", "--training.epoch", "3"], "--training.epochs"),
     ],
 )
 def test_a_misspelt_word_gets_the_nearest_right_one(arguments, hint, capsys):
@@ -145,13 +149,30 @@ def test_a_table_goes_from_training_to_predictions(csv_file, tmp_path, capsys, c
     assert main(["predict", "runs/table", str(csv_file), "-o", "out.csv"]) == 1
     assert "--overwrite" in capsys.readouterr().err
 
+    assert main(["predict", "runs/table", str(csv_file), "-o", "new/out.csv"]) == 1
+    assert "there is no folder new" in capsys.readouterr().err
+    assert not Path("new").exists()
+
+    assert main(["predict", "runs/table", "CCC", "C1CC", "CO"]) == 0
+    printed = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert printed["smiles"].tolist() == ["CCC", "C1CC", "CO"]
+    assert printed["prediction"].iloc[0] == pytest.approx(frame["prediction"].iloc[2], rel=1e-4)
+    for words, told in (
+        (["new.cvs"], "no file or folder new.cvs"),
+        (["C1CC"], "unclosed ring"),
+        (["CC", "mols/x.smi"], "no file or folder"),
+        (["CC", "nci"], "a source"),
+    ):
+        assert main(["predict", "runs/table", *words]) == 1
+        assert told in capsys.readouterr().err
+
     assert main(["train", str(csv_file), "--target", "length", *FAST]) == 0
     assert Path("runs/table-2/summary.json").exists()
 
 
 def test_a_table_without_a_chosen_target_says_what_to_do(csv_file, tmp_path, capsys):
     assert main(["train", str(csv_file), "-o", str(tmp_path / "run"), *FAST]) == 1
-    assert "has no targets; name the column" in capsys.readouterr().err
+    assert "say which column of" in capsys.readouterr().err
     assert main(["train", str(csv_file), "--target", "lenght", *FAST]) == 1
     assert "did you mean 'length'" in capsys.readouterr().err
 

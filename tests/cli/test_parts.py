@@ -24,7 +24,7 @@ def test_help_knows_a_new_attention_from_its_line_in_the_list(command, capsys, m
 
 def test_help_knows_a_new_readout_from_its_line_in_the_list(capsys, monkeypatch):
     monkeypatch.setitem(READOUTS.parts, "largest", Listed("cellformer.model.readout:Largest"))
-    assert "network,largest,package.module:Name" in told(capsys, "train", "--help")
+    assert "network,largest,package.module:Name" in told(capsys, "train", "--help-all")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_help_lists_the_parts_of_a_module_that_is_named_beside_each_option(file,
         (f"--import={file}",),
         ("--data.reader", f"{file}:read"),
     ):
-        text = told(capsys, "train", *words, "--help")
+        text = told(capsys, "train", *words, "--help-all")
         for beginning in (
             "cliques,{}:SmallRings,package", "slepians,{}:Degrees,package",
             "general-dense,{0}:near,{0}:Twice,package", "Choices:network,{}:Largest,package",
@@ -90,10 +90,10 @@ def test_help_lists_the_parts_of_a_module_that_is_named_beside_each_option(file,
 
 def test_help_imports_nothing_that_is_not_named(file, tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    assert file.stem not in told(capsys, "train", "--help")
+    assert file.stem not in told(capsys, "train", "--help-all")
     config = tmp_path / "theirs.yaml"
     config.write_text(f"data: {{lifting: '{file.stem}:SmallRings'}}\n")
-    assert file.stem not in told(capsys, "train", "--config", str(config), "--help")
+    assert file.stem not in told(capsys, "train", "--config", str(config), "--help-all")
     assert file.stem not in sys.modules
 
 

@@ -58,6 +58,18 @@ def test_what_is_no_source_is_told(preparation):
         preparation.one(["C", "CC"], 2)
 
 
+def test_a_mistyped_path_is_a_missing_file_and_no_bad_molecule(preparation, tmp_path):
+    (tmp_path / "new.csv").write_text("smiles\nC\n")
+    with pytest.raises(FileNotFoundError, match=r"folder .*new.cvs; did you mean 'new.c"):
+        preparation.open(str(tmp_path / "new.cvs"))
+    for text in ("molecules.smi", "folder/molecules", "../x", "C:\\data\\molecules"):
+        with pytest.raises(FileNotFoundError, match="there is no file or folder"):
+            preparation.open(text)
+    for text in ("F/C=C/X", "[Na+].[Xl-]"):
+        with pytest.raises(ValueError, match="and no molecule either"):
+            preparation.open(text)
+
+
 @pytest.mark.parametrize("text", ["[]", "{}", "{", '{"format": 1, "versions": []}'])
 def test_a_damaged_file_is_named(text, tmp_path, preparation):
     (tmp_path / "preparation.json").write_text(text)

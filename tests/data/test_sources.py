@@ -19,7 +19,7 @@ def test_names_and_paths_open_what_they_say(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("zink", "zinc"), ("gcb-hrd", "gcb-hard"), ("nothing like it", None), ("data.xlsx", None)],
+    [("zink", "zinc"), ("gcb-hrd", "gcb-hard"), ("nothing like it", None)],
 )
 def test_an_unknown_name_gets_the_nearest_one_and_the_command_that_lists_all(name, near):
     with pytest.raises(ValueError, match="there is no data source") as error:

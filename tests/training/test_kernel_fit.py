@@ -1,6 +1,7 @@
 """The regression by kernels, from a table to a prediction."""
 
 import json
+import logging
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,8 @@ from cellformer.training.answers import kernel_fit
 from cellformer.training.answers.predict import predict
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
+from cellformer.training.loop.display import answering
+from cellformer.training.runs.summary import Summary
 from cellformer.training.train import resume, train
 from tiny import SMILES
 
@@ -65,6 +68,20 @@ def test_the_training_rows_alone_are_references(run, frame, tmp_path):
         mine, theirs = (load_file(each / f"{which}.safetensors") for each in (run, other))
         for name in ("columns", "counts", "ends", "values", "coefficients", "weights", "scales"):
             assert torch.equal(mine[f"counts.{name}"], theirs[f"counts.{name}"])
+
+
+def test_the_log_says_which_score_is_of_the_cells_alone_and_which_of_both(frame, tmp_path, caplog):
+    with caplog.at_level(logging.INFO):
+        run = run_of(frame, tmp_path, "y")
+    assert answering(TrainedRun.open(run).model) == " of the cells alone"
+    summary = Summary.read(run)
+    curve = pd.read_csv(run / "curve.csv")["val_mae"]
+    best = summary.best_epoch
+    assert caplog.text.count(" of the cells alone, ") == 3  # two epochs, and the end
+    assert (
+        f"epoch {best}, the best: validation mae {curve[best - 1]:.4f} of the cells alone, "
+        f"{summary.score('val'):.4f} with the fingerprints' share"
+    ) in caplog.text
 
 
 def test_rows_alone_are_predicted_as_together(run, frame):

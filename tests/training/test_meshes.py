@@ -145,7 +145,7 @@ def test_class_weights_on_cells_count_the_training_cells(hilly, tmp_path):
     summary = train_ensemble(run, tmp_path / "run", 2)
     assert set(summary.pooled) >= {"val", "test"}
     told = predict(tmp_path / "run", str(hilly))
-    assert told["probability"].between(0, 1).all()
+    assert told["probability_top"].between(0, 1).all()
     assert (told["uncertainty"] >= 0).all()
     calibration = evaluate(tmp_path / "run", str(hilly))["calibration"]
     assert sum(row["rows"] for row in calibration["kind"]["bins"]) == mesh.num_vertices

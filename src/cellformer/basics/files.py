@@ -1,5 +1,6 @@
 """Files that appear whole or not at all, and where prepared data are kept."""
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -60,6 +61,15 @@ def blamed(path: Path) -> Iterator[None]:
         if error.filename is None or hidden:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def check_writable(folder: Path) -> None:
+    """Raises OSError, naming the place, where a folder could not be made or written to."""
+    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
 
 
 def cache_root() -> Path:

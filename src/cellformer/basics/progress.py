@@ -1,7 +1,7 @@
 """Progress of long work: a bar on a terminal, single lines elsewhere."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import monotonic
 from typing import Literal
 
@@ -18,7 +18,7 @@ def progress(
 
     ``total`` is None where nobody knows, and ``done`` were done before. A terminal shows a bar
     with items per second and the time left; a log file gets one line at the beginning and one at
-    the end. Both go to standard error.
+    the end, which comes in the place of a bar too. All go to standard error.
     """
     if not shown:
         yield lambda _: None
@@ -51,22 +51,26 @@ def progress(
             else (DownloadColumn(), TransferSpeedColumn())
         )
         columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())
-        with Progress(*columns, console=console) as bar:
-            task = bar.add_task(title, total=total, completed=done)
-            yield lambda more: bar.update(task, advance=more)
-        return
-    console.print(
-        f"{title}: " + (f"{unit} of an unknown number" if total is None else f"{total:,} {unit}"),
-        soft_wrap=True,
-    )
+        bar = Progress(*columns, console=console, transient=True)
+        task = bar.add_task(title, total=total, completed=done)
+    else:
+        bar = None
+        console.print(
+            f"{title}: "
+            + (f"{unit} of an unknown number" if total is None else f"{total:,} {unit}"),
+            soft_wrap=True,
+        )
     start = monotonic()
     counted = 0
 
     def count(more: int) -> None:
         nonlocal counted
         counted += more
+        if bar is not None:
+            bar.update(task, advance=more)
 
-    yield count
+    with bar or nullcontext():
+        yield count
     seconds = max(monotonic() - start, 1e-9)
     console.print(
         f"{title}: done in {seconds:.1f} s ({counted / seconds:,.0f} {unit}/s)", soft_wrap=True

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from jsonargparse import set_parsing_settings
 
+from cellformer import __version__
 from cellformer.basics.messages import say
 from cellformer.basics.stopping import StopSignal
 from cellformer.cli.commands import (
@@ -31,6 +32,7 @@ from cellformer.cli.commands import (
 )
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.ending import command_in, failed, flushed, stopped
+from cellformer.cli.help import add_short_names, to_hide
 from cellformer.cli.parsing import USAGE_ERROR, Parser, ignore_checksums
 from cellformer.cli.parts import (
     add_import,
@@ -39,6 +41,7 @@ from cellformer.cli.parts import (
     check_fields,
     describe_parts,
 )
+from cellformer.cli.spelling import ALL, spelled
 from cellformer.training.loop.allocator import ask_for_large_pages
 
 COMMANDS = {
@@ -73,7 +76,7 @@ def build_parser(arguments: Sequence[str]) -> Parser:
         description="Transformers whose tokens are the cells of graphs, molecules and meshes.",
     )
     commands = parser.add_subcommands(required=True, dest="command", metavar="COMMAND")
-    vocabulary = list(COMMANDS)
+    vocabulary = [*COMMANDS, "--version", "--help"]
     for name, module in COMMANDS.items():
         assert module.__doc__
         command = Parser(description=module.__doc__)
@@ -81,10 +84,23 @@ def build_parser(arguments: Sequence[str]) -> Parser:
             module.add_arguments(command, arguments)
             add_import(command)
             describe_parts(command)
+            add_short_names(command)
+            vocabulary = list(command._option_string_actions)
+            _shape_help(command, name, ALL in arguments)
         commands.add_subcommand(name, command, help=module.__doc__.splitlines()[0])
-        vocabulary += [option for action in command._actions for option in action.option_strings]
     Parser.vocabulary = tuple(vocabulary)
     return parser
+
+
+def _shape_help(command: Parser, name: str, whole: bool) -> None:
+    """The common options, or all; and a word about the others."""
+    fields = any("." in option for option in command._option_string_actions)
+    command.left_out = to_hide(command, whole or not fields)
+    words = [a for a in command._actions if not a.option_strings]
+    told = "".join(f"[{a.dest}] " if a.nargs == "?" else f"{a.dest} " for a in words)
+    command.usage = command.usage or f"cellformer {name} {told}[options]"
+    if fields and not whole:
+        command.epilog = f"cellformer {name} {ALL} lists every option."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,9 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     try:
+        if "--version" in given:
+            print(f"cellformer {__version__}")
+            return 0
         allow_for_help(given)
         parser = build_parser(given)
-        parsed = parser.instantiate(parser.parse_args(given))
+        words = spelled(given, Parser.vocabulary)
+        parsed = parser.instantiate(parser.parse_args(words))
         check_fields(parsed[parsed.command])
     except ValueError as error:  # the configuration refused its values
         say(error)

@@ -2,8 +2,8 @@
 
 import re
 import sys
-from argparse import HelpFormatter
-from collections.abc import Iterable
+from argparse import Action, HelpFormatter
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,6 +14,7 @@ from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
+from cellformer.cli.help import Formatter, hidden
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
@@ -21,9 +22,17 @@ LOAD_YAML = get_loader("yaml")
 
 
 class Parser(ArgumentParser):
-    """jsonargparse's parser with one-line errors and suggestions for misspelt options."""
+    """jsonargparse's parser with one-line errors and suggestions for misspelt options.
+
+    An option has to be written whole: what an abbreviation means today, a new option may change.
+    """
 
     vocabulary: tuple[str, ...] = ()
+    left_out: Sequence[Action] = ()
+    """Options that help does not show."""
+
+    def __init__(self, **settings: Any):
+        super().__init__(allow_abbrev=False, formatter_class=Formatter, **settings)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints what is wrong and ends with exit code 2."""
@@ -36,7 +45,8 @@ class Parser(ArgumentParser):
 
     def format_help(self, formatter: HelpFormatter | None = None) -> str:
         """The help, in which a path is called a path."""
-        told: str = super().format_help(formatter)
+        with hidden(self.left_out):
+            told: str = super().format_help(formatter)
         return re.sub(r"<class\s+'Path'>", "path", told)
 
 
@@ -81,6 +91,18 @@ def add_input(parser: Parser) -> None:
         choices=("best", "last"),
         default="best",
         help="those of the best validation epoch or of the last epoch",
+    )
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "gpu"),
+        default=None,
+        help="where the model runs (default: where it was trained, if that is there)",
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        default=None,
+        help="complexes at a time (default: those of a step of its training)",
     )
 
 
@@ -147,27 +169,49 @@ def run_config_in(arguments: Namespace, source: str) -> RunConfig:
     )
 
 
+OF_RAY = {"cpus": 1.0, "gpus": 0.0, "retries": 3}
+"""Options that are of use on a cluster alone, with their defaults."""
+
+
+def check_ray(arguments: Namespace) -> None:
+    """Raises ValueError for an option that is of use with --ray only."""
+    for name, default in OF_RAY.items():
+        if arguments.ray is None and arguments.get(name, default) != default:
+            raise ValueError(f"--{name} is of use with --ray only")
+
+
 def add_slots(parser: Parser) -> None:
     """What one training takes on the cluster."""
-    parser.add_argument("--cpus", type=float, default=1.0, help="cores, and threads, per training")
     parser.add_argument(
-        "--gpus", type=float, default=0.0, help="GPUs per training; 0.5 lets two share one"
+        "--cpus", type=float, default=OF_RAY["cpus"], help="cores, and threads, per training"
+    )
+    parser.add_argument(
+        "--gpus",
+        type=float,
+        default=OF_RAY["gpus"],
+        help="GPUs per training; 0.5 lets two share one",
     )
     parser.add_argument(
         "--retries",
         type=int,
-        default=3,
+        default=OF_RAY["retries"],
         help="how often a training that lost its worker or machine goes on elsewhere",
     )
 
 
 def suggestion(message: str, vocabulary: Iterable[str]) -> str:
-    """The nearest known word for each unknown option or choice that a parser's message names."""
+    """The nearest known word for each unknown option or choice that a parser's message names.
+
+    That of an option is an option of ``vocabulary``, that of a choice another choice.
+    """
     known = {word.lstrip("-"): word for word in vocabulary}
-    unknown = re.findall(r"--([\w.-]+)|option '([\w.-]+)'|invalid choice: '([\w.-]+)'", message)
     hints = []
-    for word in (next(filter(None, groups)) for groups in unknown):
+    for groups in re.findall(r"--([\w.-]+)|option '([\w.-]+)'", message):
+        word = next(filter(None, groups))
         near = nearest(word, known)
         if near and word not in known:
             hints.append(known[near])
+    for word, listed in re.findall(r"invalid choice: '?([\w.-]+)'? \(choose from ([^)]*)", message):
+        near = nearest(word, re.findall(r"[\w.-]+", listed))
+        hints += [near] if near else []
     return f"\nDid you mean {' and '.join(hints)}?" if hints else ""

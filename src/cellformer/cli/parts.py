@@ -95,7 +95,7 @@ def allow_named(arguments: Sequence[str], imported: Sequence[str]) -> None:
 
 def allow_for_help(arguments: Sequence[str]) -> None:
     """`allow_named` before anything is parsed, where help is asked for, which lists their parts."""
-    if {"-h", "--help"} & set(arguments):
+    if {"-h", "--help", "--help-all"} & set(arguments):
         allow_named(arguments, [*_imported(arguments)])
 
 

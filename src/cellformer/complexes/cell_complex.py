@@ -11,6 +11,7 @@ from scipy import sparse
 
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.features import Features, positions_of
+from cellformer.complexes.words import cells_told, picture_of, titled
 
 Boundary: TypeAlias = sparse.csc_array  # int8 values -1, 0, 1
 
@@ -49,6 +50,16 @@ class CellComplex:
     positions: Float64[np.ndarray, "vertex space"] | None = None
     name: str = ""
     descriptors: Descriptors | None = None  # of the whole complex: one row
+
+    def __repr__(self) -> str:
+        faces = "ring" if self.positions is None else "face"  # meshes have places in space
+        told = cells_told(self.num_cells, faces)
+        columns = len(self.encoding_signs)
+        encoded = f"; encodings of {columns} columns" if columns else ""
+        return titled("CellComplex", self.name, told + encoded)
+
+    def _repr_svg_(self) -> str | None:
+        return picture_of(self)
 
     @property
     def dim(self) -> int:

@@ -10,6 +10,7 @@ from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.features import Features, positions_of
 from cellformer.complexes.polygons import edge_ends
+from cellformer.complexes.words import cells_told, picture_of, titled
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,12 @@ class Graph:
     dropped_loops: int = 0
     dropped_parallel: int = 0
     cells: CellComplex | None = None  # whose 1-skeleton this is, where the source has such cells
+
+    def __repr__(self) -> str:
+        return titled("Graph", self.name, cells_told((self.num_vertices, self.num_edges)))
+
+    def _repr_svg_(self) -> str | None:
+        return picture_of(self)
 
     @property
     def num_edges(self) -> int:

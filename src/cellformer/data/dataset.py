@@ -53,7 +53,7 @@ class Task:
             raise ValueError(f"the rank of the cells to predict must be 0 or more, got {self.rank}")
         one_of(get_args(Kind), kind=self.kind)
         allowed = {
-            "regression": ("mae", "rmse"),
+            "regression": ("mae", "rmse", "r2", "spearman"),
             "binary": ("rocauc", "accuracy"),
             "multiclass": ("accuracy",),
         }[self.kind]
@@ -190,6 +190,11 @@ class GraphSet:
             )
         if self.split is not None:
             check_split(self.split, len(self.graphs), self.name)
+
+    def __repr__(self) -> str:
+        task = self.task_or_none
+        what = "nothing to learn" if task is None else f"{task.kind} of {', '.join(task.targets)}"
+        return f"GraphSet({self.name!r}, {len(self):,} row{'' if len(self) == 1 else 's'}, {what})"
 
     def __len__(self) -> int:
         return len(self.graphs)

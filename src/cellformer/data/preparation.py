@@ -1,7 +1,8 @@
 """How a row of a source becomes a complex: one value, the same for training and for new rows."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -43,10 +44,10 @@ from cellformer.lifting.own_cells import own_cells_or_cycles
 from cellformer.lifting.point_cloud import PointNeighbors
 from cellformer.lifting.ring_features import RingFeatures
 
-RowObjects: TypeAlias = Graph | CellComplex | Sequence[str | Graph | CellComplex]
+RowObjects: TypeAlias = Graph | CellComplex | Iterable[str | Graph | CellComplex | None]
 Source: TypeAlias = str | PathLike[str] | pd.DataFrame | ArrowFrame | Table | GraphSet | RowObjects
 """What `Preparation.open` opens: the name of a set, the path of a file or folder, a table, a
-SMILES, a graph, a complex, or a list of such."""
+SMILES, a graph, a complex, or a list, series or array of such."""
 Reader: TypeAlias = Callable[[str], GraphSet]
 """A reader of your own: from what names the source to its graphs, with their task and split."""
 
@@ -122,10 +123,14 @@ class Preparation:
             return keep_fragments(described, self.fragments)
         if isinstance(source, Graph | CellComplex):
             source = (source,)
-        if isinstance(source, Sequence) and not isinstance(source, str):
-            return _in_memory(source) or self._molecules(tuple(map(str, source)), "molecules")
-        if not isinstance(source, str | PathLike):
-            table = source if isinstance(source, Table) else Table.of_frame(source)
+        if isinstance(source, pd.DataFrame | ArrowFrame):
+            source = Table.of_frame(source)
+        if not isinstance(source, str | PathLike | Table):
+            listed = tuple(source)
+            smiles = smiles_in(listed)
+            return _in_memory(listed) if smiles is None else self._molecules(smiles, "molecules")
+        if isinstance(source, Table):
+            table = source
             opened = molecules(
                 table, wanted, self.smiles_column, kind, metric, task, split_column,
                 self.features, self.columns, self.molecule_descriptors,
@@ -330,10 +335,28 @@ class Preparation:
         }
 
 
-def _in_memory(given: Sequence[str | Graph | CellComplex]) -> GraphSet | None:
-    """A set of graphs or complexes that are given as such; None where they are SMILES."""
-    if all(isinstance(one, str) for one in given):
+def rows_in(source: Source) -> tuple[str | Graph | CellComplex | None, ...] | None:
+    """What a list, series, array or iterator holds; None for any other source."""
+    if isinstance(source, str | PathLike | pd.DataFrame | ArrowFrame | Table):
         return None
+    return None if isinstance(source, GraphSet | Graph | CellComplex) else tuple(source)
+
+
+def smiles_in(given: Iterable[object]) -> tuple[str, ...] | None:
+    """The SMILES of a list, a missing one as an empty text; None where it holds anything else."""
+    found = []
+    for one in given:
+        if isinstance(one, str):
+            found.append(str(one))  # those of numpy are texts of their own kind
+        elif one is None or one is pd.NA or (isinstance(one, float) and math.isnan(one)):
+            found.append("")
+        else:
+            return None
+    return tuple(found)
+
+
+def _in_memory(given: Sequence[object]) -> GraphSet:
+    """A set of graphs or complexes that are given as such; raises ValueError for others."""
     graphs = [one for one in given if isinstance(one, Graph)]
     complexes = [one for one in given if isinstance(one, CellComplex)]
     own = [graph.cells for graph in graphs if graph.cells is not None]

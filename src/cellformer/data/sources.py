@@ -1,6 +1,7 @@
 """One door to all data: sets by name, files and folders by path."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -186,10 +187,22 @@ def is_source(name: str | os.PathLike[str]) -> bool:
     )
 
 
-def no_source(word: str, reason: str = "") -> ValueError:
-    """The error for a word that names nothing; ``reason`` says why it is no SMILES either."""
-    if Path(word).is_file():
+_PATH = re.compile(r".*\.[a-z][a-z0-9_]{1,7}|[\w. ~-]*(/[\w. ~-]+)+/?|.*\\.*\\.*")
+"""A text with the ending of a file's name, or with names between slashes."""
+
+
+def no_source(word: str, reason: str = "") -> Exception:
+    """The error for a word that names nothing; ``reason`` says why it is no SMILES either.
+
+    What looks like a path is a file that is missing, and everything else a ValueError.
+    """
+    path = Path(word)
+    if path.is_file():
         return ValueError(f"{word}: files of this kind are not read; convert it to a table or .npz")
+    if _PATH.fullmatch(word) and not did_you_mean(word, source_names()):
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        near = did_you_mean(path.name, [other.name for other in beside])
+        return FileNotFoundError(f"there is no file or folder {word}{near}")
     no_molecule = f", and no molecule either: {reason}." if reason else "."
     hint = did_you_mean(word, source_names()) or no_molecule
     return ValueError(

@@ -1,5 +1,7 @@
 """Explanations of a trained run's predictions, in the user's units."""
 
+import os
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from cellformer.complexes.cell_complex import CellComplex
@@ -12,13 +14,19 @@ Method: TypeAlias = Literal["occlusion", "gradients"]
 
 
 def explain(
-    run: TrainedRun, cells: CellComplex, method: Method = "occlusion", output: int = 0
+    run: str | os.PathLike[str] | TrainedRun,
+    cells: CellComplex,
+    method: Method = "occlusion",
+    output: int = 0,
 ) -> Contributions:
     """The contribution of each cell to one output of a run: a value in its units, or a logit.
 
-    ``cells`` are encoded as those of the run. Raises ValueError if there is no such
+    ``run`` is its folder, or what `load` gave, whose own `Run.explain` encodes what it is given;
+    here ``cells`` are encoded as those of the run. Raises ValueError if there is no such
     output, or if the run predicts cells.
     """
+    if not isinstance(run, TrainedRun):
+        run = TrainedRun.open(Path(run))
     task, scaling = run.recipe.task, run.recipe.scaling
     if task.rank is not None:
         raise ValueError(

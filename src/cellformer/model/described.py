@@ -17,6 +17,7 @@ from cellformer.model.embedding import CellEmbedding
 from cellformer.model.kernel_head import KernelHead
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.transformer import CellularTransformer
+from cellformer.model.words import model_told
 
 OF_TRANSFORMER = ("embedding", "layers", "final_norms", "readout")
 """What the transformer consists of."""
@@ -49,6 +50,9 @@ class DescribedTransformer(nn.Module):
         )
         self.counts = _count_head(config, described, self.values) if described.counts else None
         self.register_load_state_dict_pre_hook(_within)  # type: ignore[no-untyped-call]
+
+    def __repr__(self) -> str:
+        return model_told(self, self.config)
 
     @property
     def plan(self) -> AttentionPlan:

@@ -18,6 +18,7 @@ from cellformer.model.patterns import described_patterns, patterns
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.readouts import ranks_normed, ranks_read, readout_of
 from cellformer.model.virtual_cell import VirtualCell
+from cellformer.model.words import model_told
 
 
 class CellularTransformer(nn.Module):
@@ -70,6 +71,9 @@ class CellularTransformer(nn.Module):
             for rank in range(normed[-1] + 1)
         )
         self.readout = readout
+
+    def __repr__(self) -> str:
+        return model_told(self, self.config)
 
     def forward(self, batch: CellBatch) -> Float[Tensor, "row output"]:
         """One row per complex, or per cell where the data have a ``target_rank``.

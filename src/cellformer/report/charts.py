@@ -16,22 +16,36 @@ from cellformer.report.calibration import LEVELS, Reliability
 FIRST, SECOND = INLINE.accent, "#D55E00"
 
 
-def learning_curves(curve: pd.DataFrame, metric: str, best_epoch: int | None) -> dict[str, Figure]:
-    """Training and validation loss, and the metric, over the epochs; the best one is marked."""
+def learning_curves(
+    curve: pd.DataFrame,
+    metric: str,
+    best_epoch: int | None,
+    of: str = "",
+    together: float | None = None,
+) -> dict[str, Figure]:
+    """Training and validation loss, and the metric, over the epochs; the best one is marked.
+
+    ``of`` says what validates while training (see `answering`) where it is not the whole model,
+    and ``together`` is the score of the best epoch by the whole one, a line beside the metric.
+    """
+    score = f"Validation {metric}"
+    label = of.removeprefix(" of ").removeprefix("the ") or "validation"
     wanted = {
         "Loss": (("train_loss", "training", "--", SECOND), ("val_loss", "validation", "-", FIRST)),
-        f"Validation {metric}": ((f"val_{metric}", "validation", "-", FIRST),),
+        score: ((f"val_{metric}", label, "-", FIRST),),
     }
     epochs = curve["epoch"].to_numpy(float) + 1
     marker = "." if len(epochs) <= 40 else None
     made = {}
     for title, lines in wanted.items():
         ax = _square()
-        for name, label, line, color in lines:
+        for name, words, line, color in lines:
             if name in curve:
-                ax.plot(epochs, curve[name], line, color=color, label=label, marker=marker)
+                ax.plot(epochs, curve[name], line, color=color, label=words, marker=marker)
         if best_epoch is not None and best_epoch <= len(epochs):
             ax.axvline(best_epoch, color=INLINE.faint, ls=":", label="best epoch")
+            if title == score and of and together is not None:
+                ax.axhline(together, color=SECOND, ls="--", label="best epoch, whole model")
         ax.set_xlabel("epoch", color=INLINE.ink)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         _legend(ax)

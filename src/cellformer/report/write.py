@@ -17,10 +17,13 @@ from cellformer.drawing.inline import inline_svg
 from cellformer.report.charts import learning_curves
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import Chart, Judged, charts_of, judged
+from cellformer.report.several import write_several
+from cellformer.training.answers.ensemble import read_members
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
+from cellformer.training.loop.display import answering
 from cellformer.training.runs.run_folder import RunFolder
-from cellformer.training.runs.summary import Summary, curve_of
+from cellformer.training.runs.summary import EnsembleSummary, Summary, curve_of
 
 logger = logging.getLogger(__name__)
 
@@ -32,10 +35,22 @@ def write_report(path: str | os.PathLike[str]) -> Path:
     """Writes the report of a finished run as one file that needs nothing else, and returns it.
 
     Validation and test data are predicted anew; where the data are no longer there, the report
-    says so and shows the rest. Raises FileNotFoundError if the folder holds no finished run.
+    says so and shows the rest. Of an ensemble or a cross-validation, every model gets its report
+    too. Raises FileNotFoundError if the folder holds no finished run.
     """
     path = Path(path)
     folder = RunFolder(path)
+    environment = Environment(
+        loader=PackageLoader("cellformer.report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    if folder.members.exists():
+        EnsembleSummary.read(path)  # raises where there is none
+        for name in read_members(folder)[1]:
+            write_report(path / name)
+        style = _source(environment, "report.css")
+        chosen = _flat(asdict(RunConfig.from_json(folder.require(folder.config))))
+        return write_several(folder, environment, style, chosen)
     summary = Summary.read(path)
     config = RunConfig.from_json(folder.require(folder.config))
     which = "best" if folder.weights("best").exists() else "last"
@@ -46,10 +61,6 @@ def write_report(path: str | os.PathLike[str]) -> Path:
     except (OSError, ValueError) as error:
         missing = str(error)
         logger.warning("the report goes without predictions: %s", error)
-    environment = Environment(
-        loader=PackageLoader("cellformer.report"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
     script = _source(environment, "report.js")
     page = environment.get_template("report.html").render(
         name=path.resolve().name,
@@ -58,7 +69,7 @@ def write_report(path: str | os.PathLike[str]) -> Path:
         style=_source(environment, "report.css"),
         summary=summary,
         results=_results(summary),
-        curves=_curves(folder, summary),
+        curves=_curves(folder, summary, answering(run.model)),
         missing=missing,
         machine=_flat({"versions": summary.session.versions, **asdict(summary.session.machine)}),
         config=_flat(asdict(config)),
@@ -93,12 +104,13 @@ def _results(summary: Summary) -> list[tuple[str, list[tuple[str, float | None]]
     return rows
 
 
-def _curves(folder: RunFolder, summary: Summary) -> list[Chart]:
+def _curves(folder: RunFolder, summary: Summary, of: str) -> list[Chart]:
     rows = curve_of(folder.path)
     if not rows:
         return []
     curve = pd.DataFrame(rows)
-    figures = learning_curves(curve, summary.metric, summary.best_epoch)
+    together = summary.reported["val"][summary.metric]
+    figures = learning_curves(curve, summary.metric, summary.best_epoch, of, together)
     return [
         Chart(title, inline_svg(figure, f"{title} over {len(curve)} epochs"))
         for title, figure in figures.items()

@@ -15,7 +15,7 @@ METRICS = Catalog(
     "metric",
     {
         name: Listed(f"cellformer.training.loop.metrics:{name}")
-        for name in ("mae", "rmse", "accuracy", "rocauc", "average_precision")
+        for name in ("mae", "rmse", "r2", "spearman", "accuracy", "rocauc", "average_precision")
     },
 )
 """Functions of (outputs, targets) of one target that give a number; the attribute

@@ -232,8 +232,8 @@ class TrainingConfig:
     bucket: bool = False
     """Whether the complexes of a step are of like size; steps still come in random order."""
     loss: str = "auto"
-    """What is minimized. auto: l1 for regression, mse where the metric is rmse, cross-entropy for
-    classes."""
+    """What is minimized. auto: l1 for regression, mse where the metric is rmse or r2, cross-entropy
+    for classes."""
     class_weights: Literal["equal", "balanced"] | tuple[float, ...] = "equal"
     """Weight of each class in the loss, in the order of the labels; balanced: by their rarity."""
     standardize: bool = True
@@ -260,6 +260,12 @@ class TrainingConfig:
     compile: bool = False
     """Whether layers are compiled by torch.compile; needs a C++ compiler, and an attention that
     is sparse everywhere. It takes a minute and was of no use on a CPU."""
+    logger: Literal["tensorboard", "csv", "wandb", "mlflow", "none"] = "tensorboard"
+    """Where losses, scores and learning rates are told while training, beside curve.csv: in files
+    of the run folder, or by Weights & Biases or MLflow, whose packages must be installed."""
+    keep_state: bool = True
+    """Whether a finished run keeps resume.ckpt, the state of its training, without which it cannot
+    be trained on; the two states are six times as large as the weights."""
     deterministic: bool = True
     """Same seed, same bits; on a GPU this refuses operations that are not reproducible."""
 

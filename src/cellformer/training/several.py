@@ -21,6 +21,8 @@ from cellformer.training.answers.ensemble import (
 from cellformer.training.answers.predictions import predictions_of, write_predictions
 from cellformer.training.answers.summary import residuals_of, score_outputs, shown
 from cellformer.training.config import RunConfig
+from cellformer.training.loop.lightning_options import check_device
+from cellformer.training.loop.loggers import check_logger
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import World
 from cellformer.training.materials.materials import Materials, gather
@@ -98,6 +100,9 @@ def train_several(
         raise ValueError(f"an ensemble has at least 2 members, got {count}")
     members = _variants(config, kind, count)
     folder = RunFolder(path)
+    first = next(iter(members.values()))
+    check_device(config.training)
+    check_logger(config.training)
 
     def start() -> None:
         folder.claim()
@@ -105,6 +110,8 @@ def train_several(
         folder.write_config(config)
 
     with session(config.training, path) as (world, _):
+        world.from_first(folder.refuse_taken)
+        world.together(lambda: gather(first.data, data))  # raises what the first model would
         world.from_first(start)
         return _run(members, config, folder, data, world)
 
@@ -187,7 +194,7 @@ def _side_by_side(summaries: Mapping[str, Summary], pooled_scores: Scores) -> En
 
     def over_members(statistic: Callable[[Sequence[float]], ScoreValue]) -> Scores:
         def of(part: str, metric: str) -> ScoreValue:
-            found = (its[part][metric] for its in scores.values())
+            found = (its[part].get(metric) for its in scores.values())
             return statistic([score for score in found if score is not None])
 
         return {p: {m: of(p, m) for m in values} for p, values in first.reported.items()}

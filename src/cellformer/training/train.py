@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import lightning.pytorch as pl
@@ -18,11 +18,13 @@ from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_to_dict
 from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.descriptor_share import settle_descriptors
-from cellformer.training.answers.summary import write_summary
+from cellformer.training.answers.summary import shown, write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
 from cellformer.training.loop.compiling import check_sparse, compile_layers
+from cellformer.training.loop.display import answering
 from cellformer.training.loop.fit import fit, training_weights
 from cellformer.training.loop.lightning_options import check_device, device_of
+from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.placement import placed
 from cellformer.training.loop.world import World, launched
@@ -33,6 +35,7 @@ from cellformer.training.processes.session import session
 from cellformer.training.runs.preparation import preparation_in, write_preparation
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.split import write_split
 from cellformer.training.runs.summary import Summary
 
 logger = logging.getLogger(__name__)
@@ -71,13 +74,16 @@ def train(
     made.to_dict()  # raises where it could not be found again
     _check_model(config, plan)
     check_device(config.training)
+    check_logger(config.training)
     with session(config.training, folder.path) as (world, requests):
-        world.from_first(folder.claim)
+        world.from_first(folder.refuse_taken)
         materials = world.together(lambda: gather(config.data, data, made))
         recipe = Recipe.for_materials(config, materials, plan)
 
         def write() -> None:
+            folder.claim()
             recipe.write(folder)
+            write_split(folder, materials)
             write_preparation(folder, made)
             folder.write_failures(materials.failures)
             folder.write_leaks(materials.leaks)
@@ -101,9 +107,15 @@ def resume(
     folder = RunFolder(Path(path))
     config = RunConfig.from_json(folder.require(folder.config))
     if folder.summary.exists():
-        logger.info("%s is finished already", path)
+        gone = (
+            ""
+            if folder.states
+            else ("; its state was not kept (see training.keep_state), so it cannot be trained on")
+        )
+        logger.info("%s is finished already%s", path, gone)
         return Summary.read(folder.path)
     check_device(config.training)
+    check_logger(config.training)
     with session(config.training, folder.path) as (world, requests):
         world.from_first(lambda: None)  # as `train` asks who may have the folder
         preparation = preparation_in(folder, config)
@@ -171,12 +183,31 @@ def _run(
         class_weights=training_weights(recipe.task, chosen, materials),
         world=world,
     )
-    checkpoints = fit(module, chosen, folder, materials, complexes, requests, stop_after, callbacks)
+    told = asdict(config)
+    log = logger_of(chosen, folder.path, told)
+    checkpoints = fit(
+        module, chosen, folder, materials, complexes, requests, stop_after, callbacks, log
+    )
 
     def finish() -> Summary:
         settle_descriptors(folder, module, model, materials)
         parameters = sum(p.numel() for p in model.parameters())
-        return write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
+        summary = write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
+        tell_result(log, told, summary)
+        of, metric = answering(model), summary.metric
+        if of and summary.best_epoch is not None:
+            logger.info(
+                "epoch %d, the best: validation %s %.4f%s, %s with the fingerprints' share",
+                summary.best_epoch,
+                metric,
+                checkpoints.best_value,
+                of,
+                shown(summary.reported["val"][metric]),
+            )
+        if not chosen.keep_state:
+            for state in folder.states:
+                state.unlink()
+        return summary
 
     return world.from_first(finish)
 

@@ -100,7 +100,7 @@ def test_what_cannot_be_parsed_is_told_with_code_2(arguments, message, capsys):
 
 def test_help_leaves_the_fields_to_their_own_groups(capsys):
     with pytest.raises(SystemExit):
-        main(["reproduce", "--help"])
+        main(["reproduce", "--help-all"])
     told = capsys.readouterr().out
     assert "--dry-run" in told
     assert "==SUPPRESS==" not in told

@@ -40,8 +40,8 @@ def test_an_interrupted_baseline_goes_on_to_the_same_result(config, tmp_path, mo
     whole = train_baseline(config, tmp_path / "whole")
     from cellformer.experiments.baselines import train as module
 
-    def stopped(*given):
-        fit(*given, stop_after=2)
+    def stopped(*given, **named):
+        fit(*given, **named, stop_after=2)
         raise KeyboardInterrupt
 
     fit = module.fit

@@ -165,7 +165,10 @@ def test_classes_come_as_labels_and_probabilities():
     )
     assert both["prediction_a"] == ["yes"]
     assert both["prediction_b"] == ["no"]
-    assert both["probability_a"] == pytest.approx([1 / (1 + np.exp(-3))])
+    assert set(both) == {"prediction_a", "probability_a_yes", "prediction_b", "probability_b_yes"}
+    alone = columns_of(Task("binary", ("a",), "rocauc", ("body", "wing")), np.zeros((1, 1, 1)))
+    assert alone["probability_wing"] == pytest.approx([0.5])
+    assert both["probability_a_yes"] == pytest.approx([1 / (1 + np.exp(-3))])
 
 
 def test_intervals_are_the_run_s_own_or_calibrated_on_given_rows(run, table, tmp_path):

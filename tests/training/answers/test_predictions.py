@@ -35,8 +35,8 @@ def test_rows_are_those_of_the_source_and_classes_have_their_names(table, tmp_pa
     outputs = {part: np.array(rows, np.float32) for part, rows in logits.items()}
     write_predictions(tmp_path / "p.csv", [predictions_of(gather(table), outputs)])
     told = pd.read_csv(tmp_path / "p.csv")
-    assert list(told) == ["row", "part", "truth_a", "truth_b", "prediction_a", "probability_a",
-                          "prediction_b", "probability_b"]  # fmt: skip
+    assert list(told) == ["row", "part", "truth_a", "truth_b", "prediction_a",
+                          "probability_a_yes", "prediction_b", "probability_b_yes"]  # fmt: skip
     assert told["row"].tolist() == [2, 3, 5]
     assert told["part"].tolist() == ["val", "val", "test"]
     assert told["truth_a"].tolist() == ["yes", "no", "yes"]
@@ -44,8 +44,8 @@ def test_rows_are_those_of_the_source_and_classes_have_their_names(table, tmp_pa
     assert told["prediction_a"].tolist() == ["yes", "no", "yes"]
     assert told["prediction_b"].tolist() == ["no", "yes", "yes"]
     shares = expit(np.concatenate([outputs["val"], outputs["test"]]))
-    np.testing.assert_array_equal(told["probability_a"].astype(np.float32), shares[:, 0])
-    np.testing.assert_array_equal(told["probability_b"].astype(np.float32), shares[:, 1])
+    np.testing.assert_array_equal(told["probability_a_yes"].astype(np.float32), shares[:, 0])
+    np.testing.assert_array_equal(told["probability_b_yes"].astype(np.float32), shares[:, 1])
 
 
 def test_every_class_has_its_probability(table, tmp_path):

@@ -1,5 +1,6 @@
 import csv
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -125,6 +126,17 @@ def test_resuming_a_finished_run_changes_nothing(tiny, tmp_path):
     stamp = (tmp_path / "run" / "last.safetensors").stat().st_mtime_ns
     assert resume(tmp_path / "run") == summary == Summary.read(tmp_path / "run")
     assert (tmp_path / "run" / "last.safetensors").stat().st_mtime_ns == stamp
+
+
+def test_a_finished_run_keeps_its_state_unless_asked_not_to(tiny, tmp_path, caplog):
+    train(with_training(tiny, epochs=2), tmp_path / "kept")
+    assert {path.name for path in RunFolder(tmp_path / "kept").states} == {
+        "resume.ckpt", "resume-before.ckpt"}  # fmt: skip
+    summary = train(with_training(tiny, epochs=2, keep_state=False), tmp_path / "run")
+    assert RunFolder(tmp_path / "run").states == ()
+    with caplog.at_level(logging.INFO):
+        assert resume(tmp_path / "run") == summary
+    assert "its state was not kept (see training.keep_state)" in caplog.text
 
 
 def test_the_summary_tells_scores_baseline_and_where_they_come_from(tiny, tmp_path):

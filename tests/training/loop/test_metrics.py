@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 from sklearn import metrics as sklearn
 
 from cellformer.data.dataset import Task
@@ -20,6 +21,31 @@ def test_regression_scores_agree_with_sklearn():
     assert found["mae"] == pytest.approx(sklearn.mean_absolute_error(targets, outputs))
     each = [sklearn.root_mean_squared_error(targets[:, k], outputs[:, k]) for k in range(2)]
     assert found["rmse"] == pytest.approx(np.mean(each))
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_r2_and_spearman_agree_with_sklearn_and_scipy(shift):
+    task = Task("regression", ("a",), "mae")
+    targets = RANDOM.normal(size=40) + shift
+    outputs = targets + RANDOM.normal(size=40).round()  # some are equal
+    found = scores(task, torch.from_numpy(outputs)[:, None], torch.from_numpy(targets)[:, None])
+    assert found["r2"] == pytest.approx(sklearn.r2_score(targets, outputs))
+    assert found["spearman"] == pytest.approx(spearmanr(targets, outputs).statistic)
+    assert higher_is_better("r2")
+    assert higher_is_better("spearman")
+
+
+@pytest.mark.parametrize("targets", [[1.0], [2.0, 2.0], []])
+def test_r2_and_spearman_of_equal_values_are_undefined_and_said_only_where_one_counts(
+    targets, caplog
+):
+    column = torch.tensor(targets)[:, None]
+    found = scores(Task("regression", ("a",), "mae"), torch.ones(len(targets), 1), column)
+    assert math.isnan(found["r2"])
+    assert math.isnan(found["spearman"])
+    assert "r2" not in caplog.text
+    scores(Task("regression", ("a",), "r2"), torch.ones(len(targets), 1), column)
+    assert "r2 of target a is undefined" in caplog.text
 
 
 def test_binary_scores_agree_with_sklearn_also_for_extreme_logits():

@@ -19,6 +19,14 @@ def test_what_a_folder_lacks_is_told(tmp_path):
     assert "is not finished" in require(folder, "last")
 
 
+def test_a_place_where_no_folder_can_be_made_is_told_before_anything_is_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        RunFolder(tmp_path / "file" / "run").refuse_taken()
+    RunFolder(tmp_path / "new" / "run").refuse_taken()
+    assert not (tmp_path / "new").exists()
+
+
 def test_an_ensemble_names_one_of_its_models(tmp_path):
     folder = RunFolder(tmp_path)
     folder.members.write_text("[]")

@@ -21,8 +21,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--part",
         choices=("train", "val", "test"),
-        default="test",
-        help="which part of the run's own data to score",
+        default=None,
+        help="which part of the run's own data to score (default: test)",
     )
     parser.add_argument(
         "--on-error",
@@ -36,17 +36,23 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prints the scores as JSON."""
-    from cellformer.training.answers.evaluate import evaluate
+    if arguments.source is None:
+        if arguments.smiles_column is not None or arguments.on_error == "fail":
+            raise ValueError("--smiles-column and --on-error are of use with data to score only")
+    elif arguments.part is not None:
+        raise ValueError("--part is one of the run's own data; leave it out to score a source")
+    from cellformer.training.answers.ensemble import Ensemble
+    from cellformer.training.answers.evaluate import evaluate_with
 
-    result = evaluate(
-        arguments.run,
+    ensemble = Ensemble.open(arguments.run, arguments.weights)
+    result = evaluate_with(
+        ensemble.by(arguments.device, arguments.batch_size),
         arguments.source,
-        part=arguments.part,
-        weights=arguments.weights,
+        part=arguments.part or "test",
         on_error=arguments.on_error,
         interval=arguments.interval,
         calibrate=arguments.calibrate,
         smiles_column=arguments.smiles_column,
     )
-    print(json.dumps(result, indent=2))
+    print(json.dumps({"weights": arguments.weights, **result}, indent=2))
     return 0

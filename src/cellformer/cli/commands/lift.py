@@ -43,7 +43,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         help="the attention of the model that --estimate speaks of (default: the preset's)",
     )
     parser.add_argument(
-        "--batch_size",
+        "--batch-size",
         type=int,
         default=None,
         help="complexes per step of the training that --estimate speaks of (default: the preset's)",
@@ -63,7 +63,7 @@ def _show(arguments: Namespace) -> int:
 
     for name in ("attention", "batch_size"):
         if arguments[name] is not None:
-            raise ValueError(f"--{name} is of use with --estimate only")
+            raise ValueError(f"--{name.replace('_', '-')} is of use with --estimate only")
     preset = PRESETS[arguments.preset].data
     for name in ("encodings", "encoding_size"):
         if getattr(arguments.data, name) != getattr(preset, name) and arguments.output is None:

@@ -1,4 +1,4 @@
-"""Predict with a trained model, row by row of a file."""
+"""Predict with a trained model, row by row of a file, or the SMILES on the command line."""
 
 import sys
 from collections.abc import Sequence
@@ -15,8 +15,9 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "source",
         type=str,
-        help="a table with SMILES (.csv, .tsv, .parquet, or - for standard input), an .npz, or "
-        "the name of a data set",
+        nargs="+",
+        help="a table with SMILES (.csv, .tsv, .parquet, or - for standard input), an .npz, the "
+        "name of a data set, or one or more SMILES",
     )
     add_output(parser, "the table to write, .csv, .tsv or .parquet")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
@@ -43,14 +44,18 @@ def run(arguments: Namespace) -> int:
         raise FileExistsError(f"{output} exists; choose another name or --overwrite")
     from cellformer.data.tables.table import is_table, write_table
     from cellformer.data.tables.writing import for_spreadsheets
-    from cellformer.training.answers.predict import predict_table
+    from cellformer.training.answers.ensemble import Ensemble
+    from cellformer.training.answers.predict import predict_with
 
     if output is not None and not is_table(output):
         raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
-    predicted = predict_table(
-        arguments.run,
-        arguments.source,
-        weights=arguments.weights,
+    if output is not None and not output.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {output.parent} for {output.name}; make it")
+    source = _source(arguments.source)
+    ensemble = Ensemble.open(arguments.run, arguments.weights)
+    predicted = predict_with(
+        ensemble.by(arguments.device, arguments.batch_size),
+        source,
         on_error=arguments.on_error,
         interval=arguments.interval,
         calibrate=arguments.calibrate,
@@ -65,3 +70,26 @@ def run(arguments: Namespace) -> int:
             file=sys.stderr,
         )
     return 1 if predicted.rows and predicted.failed == predicted.rows else 0
+
+
+def _source(words: Sequence[str]) -> str | Sequence[str]:
+    """The only word where it names a source; else all are SMILES, which are told row by row.
+
+    Raises ValueError for a source beside other words, FileNotFoundError for a mistyped path.
+    """
+    from cellformer.chemistry.smiles import parse_smiles
+    from cellformer.data.sources import is_source, no_source
+
+    sources = [word for word in words if is_source(word)]
+    if len(words) == 1 and sources:
+        return words[0]
+    if sources:
+        raise ValueError(f"give one file or data set, or SMILES alone; {sources[0]!r} is a source")
+    for word in words:
+        try:
+            parse_smiles(word)
+        except ValueError as reason:
+            missing = no_source(word, str(reason))
+            if len(words) == 1 or isinstance(missing, FileNotFoundError):
+                raise missing from None
+    return list(words)

@@ -7,7 +7,14 @@ from jsonargparse import Namespace
 
 from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME, StopRequests
-from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, data_config_in
+from cellformer.cli.parsing import (
+    OF_RAY,
+    Parser,
+    add_config_and_target,
+    add_ray,
+    check_ray,
+    data_config_in,
+)
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import DataConfig
@@ -20,7 +27,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--retries",
         type=int,
-        default=3,
+        default=OF_RAY["retries"],
         help="with --ray: how often a part that lost its worker or machine is made again",
     )
     add_preset(parser, "where the values below start from")
@@ -44,6 +51,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.materials.preparation import preparation_of
     from cellformer.training.materials.rows import open_rows
 
+    check_ray(arguments)
     executor = None
     if arguments.ray is not None:
         from cellformer.experiments.ray.shards import RayShards

@@ -13,7 +13,7 @@ from jsonargparse import Namespace
 from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME
 from cellformer.cli.fields import add_fields, given_fields
-from cellformer.cli.parsing import Parser, add_ray, add_slots
+from cellformer.cli.parsing import Parser, add_ray, add_slots, check_ray
 from cellformer.cli.parts import named_in
 from cellformer.encodings.catalog import ENCODINGS
 from cellformer.model.catalogs import ATTENTIONS
@@ -79,6 +79,7 @@ def run(arguments: Namespace) -> int:
     """Returns 0, 1 where a training failed, 75 where it was stopped and can go on."""
     from cellformer.experiments.grid.write_tables import write_tables
 
+    check_ray(arguments)
     if arguments.tables_only:
         write_tables(arguments.output)
         return _end(arguments)

@@ -136,7 +136,7 @@ def run(arguments: Namespace) -> int:
                 print(describe_several(summary))
             else:
                 print(describe(summary))
-                write_report(folder)
+            write_report(folder)
     except KeyboardInterrupt:
         say(TrainingInterrupted(folder, 0))
         return RESUME_ME

@@ -60,8 +60,13 @@ def run(arguments: Namespace) -> int:
     """Searches, prints the best trials, and says where the best configuration is."""
     from cellformer.experiments.search.space import SearchSpace
     from cellformer.experiments.search.tune import Tuner
+    from cellformer.training.loop.lightning_options import check_device
+    from cellformer.training.loop.loggers import check_logger
 
     base = run_config_in(arguments, arguments.source)
+    if arguments.ray == "local":
+        check_device(base.training)  # before a folder is made, and Ray is started
+        check_logger(base.training)
     folder = arguments.output or Path("tuned") / (Path(arguments.source).name.split(".")[0])
     tuner = Tuner(
         trials=arguments.trials,

@@ -16,6 +16,7 @@ from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.cell_complex import Boundary, CellComplex, boundary_at
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank, united_faces
 from cellformer.complexes.matrices import Bounded, Matrix
+from cellformer.complexes.words import cells_told
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,10 @@ class CellBatch:
     _neighborhoods: dict[Hashable, Neighborhood] = field(default_factory=dict, repr=False)
     part: Part | None = None  # of what it is a part, if it is
     descriptors: Float32[Tensor, "complex descriptor"] | None = None  # counts, then values
+
+    def __repr__(self) -> str:
+        many = f"{self.num_complexes:,} complex{'' if self.num_complexes == 1 else 'es'}"
+        return f"CellBatch({many}: {cells_told(self.num_cells)}, on {self.device})"
 
     @property
     def num_complexes(self) -> int:

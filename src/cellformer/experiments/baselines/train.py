@@ -21,6 +21,8 @@ from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
 from cellformer.training.answers.trained_run import outputs_of
 from cellformer.training.loop.fit import fit, training_weights
+from cellformer.training.loop.lightning_options import check_device
+from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.processes.session import session
 from cellformer.training.runs.recipe import scaling_of
@@ -44,6 +46,8 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
             raise ValueError(f"{path} holds another run; choose another folder")
         if folder.summary.exists():
             return Summary.read(folder.path)
+    check_device(config.training)
+    check_logger(config.training)
     folder.path.mkdir(parents=True, exist_ok=True)
     write_json(folder.config, values)
     with session(config.training, path) as (world, requests):
@@ -67,7 +71,17 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> S
         seed=config.training.seed,
         class_weights=training_weights(materials.task, config.training, materials),
     )
-    checkpoints = fit(module, config.training, folder, materials, materials.complexes, requests)
+    told = dataclasses.asdict(config)
+    log = logger_of(config.training, folder.path, told)
+    checkpoints = fit(
+        module,
+        config.training,
+        folder,
+        materials,
+        materials.complexes,
+        requests,
+        logger_told=log,
+    )
 
     def opened(which: str) -> Answer:
         load_weights(folder.weights(which), module.model)
@@ -76,7 +90,12 @@ def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> S
     outputs = outputs_of_weights(folder, materials, opened)
     parameters = sum(p.numel() for p in module.model.parameters())
     summary = summary_of(folder, materials, checkpoints, outputs, parameters, config.training.seed)
-    return finish(folder, materials, outputs, summary)
+    finish(folder, materials, outputs, summary)
+    tell_result(log, told, summary)
+    if not config.training.keep_state:
+        for state in folder.states:
+            state.unlink()
+    return summary
 
 
 def _describe(materials: Materials) -> GraphData:

@@ -8,7 +8,15 @@ from typing import TypeAlias
 from cellformer.experiments.grid.paper_results import OTHER_MODELS, PAPER_BEST, PaperScore
 from cellformer.experiments.grid.scores import DatasetScores, Score, grid_order, notes, places
 
-METRIC_TITLES = {"accuracy": "accuracy", "rocauc": "ROC-AUC", "mae": "MAE", "rmse": "RMSE", "": ""}
+METRIC_TITLES = {
+    "accuracy": "accuracy",
+    "rocauc": "ROC-AUC",
+    "mae": "MAE",
+    "rmse": "RMSE",
+    "r2": "R2",
+    "spearman": "Spearman",
+    "": "",
+}
 COMBINED_ATTENTIONS = ("general-sparse", "pairwise-mixed", "pairwise-sparse")
 COMBINED_ENCODINGS = ("bspe", "hodgelap", "rwbspe", "slepians", "rwpe")
 MARKS = (

@@ -8,7 +8,7 @@ import pandas as pd
 from jaxtyping import Float32
 
 from cellformer.data.dataset import GraphSet
-from cellformer.data.preparation import Source
+from cellformer.data.preparation import Source, rows_in, smiles_in
 from cellformer.data.preparing.prepare import NoComplexError, Prepared
 from cellformer.data.tables.table import Table
 from cellformer.training.answers.cell_predictions import cell_rows, spread_outputs
@@ -33,9 +33,17 @@ class Answers:
 def open_input(
     ensemble: Ensemble, source: Source, labeled: bool, smiles_column: str | None = None
 ) -> tuple[GraphSet, Table | None]:
-    """The rows of a source, and its table where it is one."""
+    """The rows of a source, and its table where it is one; a list of SMILES becomes one."""
     run = ensemble.runs[0]
     table = run.preparation.table_of(source)
+    listed = rows_in(source)
+    smiles = None if listed is None else smiles_in(listed)
+    if smiles is not None:
+        index = source.index if isinstance(source, pd.Series) else None
+        table = Table.of_frame(pd.DataFrame({"smiles": smiles}, index), "molecules")
+        smiles_column = "smiles"
+    elif listed is not None:
+        source = listed
     opened = source if table is None else table
     return run.preparation.open_new(opened, run.recipe.task, labeled, smiles_column), table
 

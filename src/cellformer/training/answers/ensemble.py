@@ -1,6 +1,6 @@
 """Several runs that answer together, and how far apart their answers are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from cellformer.basics.sealed import read_sealed
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Task
 from cellformer.training.answers.trained_run import TrainedRun
+from cellformer.training.loop.lightning_options import check_device
 from cellformer.training.runs.run_folder import RunFolder, write_json
 
 FORMAT = 1
@@ -38,6 +39,23 @@ class Ensemble:
             return cls(folder, (TrainedRun.open(path, weights),))
         _, names = read_members(folder)
         return cls(folder, tuple(TrainedRun.open(path / name, weights) for name in names))
+
+    def by(
+        self, device: Literal["auto", "cpu", "gpu"] | None = None, batch_size: int | None = None
+    ) -> "Ensemble":
+        """The same models, which answer on a device, or in batches, other than in training.
+
+        Raises ValueError where a GPU is asked for and there is none.
+        """
+        runs = []
+        for run in self.runs:
+            training = run.config.training
+            size = training.batch_size if batch_size is None else batch_size
+            training = replace(training, device=device or training.device, batch_size=size)
+            if device is not None:
+                check_device(training)
+            runs.append(replace(run, config=replace(run.config, training=training)))
+        return Ensemble(self.folder, tuple(runs))
 
     @property
     def task(self) -> Task:

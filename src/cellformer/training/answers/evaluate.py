@@ -1,4 +1,4 @@
-"""ScoreValue a trained model."""
+"""Score a trained model."""
 
 import os
 from pathlib import Path
@@ -39,13 +39,27 @@ def evaluate(
     or with on_error="fail" where a row has no complex.
     """
     ensemble = Ensemble.open(Path(run), weights)
+    told = evaluate_with(ensemble, source, part, on_error, interval, calibrate, smiles_column)
+    return {"weights": weights, **told}
+
+
+def evaluate_with(
+    ensemble: Ensemble,
+    source: Source | None = None,
+    part: str = "test",
+    on_error: Literal["skip", "fail"] = "skip",
+    interval: float | None = None,
+    calibrate: Source | None = None,
+    smiles_column: str | None = None,
+) -> dict[str, Any]:
+    """`evaluate` with models that are open already."""
     task = ensemble.task
     if source is None:
         data = ensemble.runs[0].config.data
         if any(member.config.data != data for member in ensemble.runs):
             raise ValueError(
-                f"{run} is a cross-validation, whose runs have different {part} parts: give the "
-                "data to score, or evaluate one of its runs"
+                f"{ensemble.folder.path} is a cross-validation, whose runs have different "
+                f"{part} parts: give the data to score, or evaluate one of its runs"
             )
         materials = gather(data, preparation=ensemble.runs[0].preparation)
         complexes, chosen, name = materials.complexes, materials.split[part], materials.name
@@ -65,7 +79,6 @@ def evaluate(
     result: dict[str, Any] = {
         "source": name,
         "part": part if source is None else "all",
-        "weights": weights,
         "complexes": len(chosen),
         "rows_without_complex": len(failures),
     }

@@ -41,12 +41,14 @@ def predict(
 ) -> Any:
     """All rows of a source in their order, with new columns.
 
-    A table keeps all of its columns as they were written; other sources give the row number, and
-    where cells are predicted there is a row for every cell, with its number and that of its
-    complex. A polars frame gives a polars frame, all else a pandas one.
+    A table keeps all of its columns as they were written, a list, array or series of SMILES is a
+    table with the one column ``smiles``; other sources give the row number, and where cells are
+    predicted there is a row for every cell, with its number and that of its complex. A polars
+    frame gives a polars frame, all else a pandas one, which has the index of a series.
 
     The new columns are, with the target's name appended where there are several: ``prediction``
-    (a value in the units of training, or a class label), ``probability`` for classes,
+    (a value in the units of training, or a class label), ``probability_LABEL`` of each class, of
+    two classes the second one's (with several targets ``probability_TARGET_LABEL``),
     ``uncertainty`` for an ensemble (the standard deviation over its members of the value, or of
     the probability), and with ``interval``, the probability that they are to hold the true value,
     ``lower`` and ``upper`` (see `Residuals`; ``calibrate`` names labeled rows that the run has
@@ -57,7 +59,8 @@ def predict(
     RowError ("fail"). Raises FileNotFoundError for a missing run or source, ValueError for one
     that cannot be read.
     """
-    return predict_table(run, source, weights, on_error, interval, calibrate, smiles_column).frame
+    ensemble = Ensemble.open(Path(run), weights)
+    return predict_with(ensemble, source, on_error, interval, calibrate, smiles_column).frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +73,15 @@ class Predicted:
     failed: int
 
 
-def predict_table(
-    run: str | os.PathLike[str],
+def predict_with(
+    ensemble: Ensemble,
     source: Source,
-    weights: str = "best",
     on_error: OnError = "null",
     interval: float | None = None,
     calibrate: Source | None = None,
     smiles_column: str | None = None,
 ) -> Predicted:
-    """Does what `predict` does, and tells more."""
-    ensemble = Ensemble.open(Path(run), weights)
+    """Does what `predict` does with models that are open already, and tells more."""
     rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
     widths = None
     if interval is not None:
@@ -137,7 +138,7 @@ def columns_of(
         else:
             probability = expit(outputs[:, number])
             columns[f"prediction{ending}"] = _labels(task, (probability >= 0.5).astype(int), failed)
-            columns[f"probability{ending}"] = probability
+            columns[f"probability{ending}_{task.labels[1]}"] = probability
         if apart is not None:
             columns[f"uncertainty{ending}"] = apart[:, number]
         if half_widths is not None:

@@ -166,9 +166,9 @@ def constant_outputs(
 ) -> Float32[np.ndarray, "row output"]:
     """The best that one answer for all rows can do: the training median, or the commonest class.
 
-    Where the root mean square is what counts, it is the training mean.
+    Where squares are what counts, it is the training mean.
     """
-    middle = np.mean if task.metric == "rmse" else np.median
+    middle = np.mean if task.metric in ("rmse", "r2") else np.median
     columns = []
     for column in training_targets.T:
         known = column[~np.isnan(column)]

@@ -17,6 +17,7 @@ from cellformer.data.preparation import Preparation
 from cellformer.data.preparing.prepare import Prepared
 from cellformer.model.described import CellModel
 from cellformer.training.config import RunConfig, TrainingConfig
+from cellformer.training.loop.display import PredictionBar
 from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.runs.preparation import preparation_in
@@ -100,7 +101,12 @@ def outputs_of(
         batch_cells=config.batch_cells,
     )
     with quiet_lightning():
-        trainer = pl.Trainer(logger=False, enable_checkpointing=False, **trainer_options(config))
+        trainer = pl.Trainer(
+            callbacks=[PredictionBar()],
+            logger=False,
+            enable_checkpointing=False,
+            **trainer_options(config),
+        )
         parts = trainer.predict(module, loader)
     assert parts is not None
     rows: Float32[np.ndarray, "row output"] = (

@@ -1,44 +1,162 @@
-"""What is shown while a model trains."""
+"""What is shown while a model trains and predicts: a bar that goes away, or lines."""
 
 import logging
 import sys
 import time
+from typing import Any
 
 import lightning.pytorch as pl
-from lightning.pytorch.callbacks import Callback, RichProgressBar
+from lightning.pytorch.callbacks import Callback
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import nn
+
+from cellformer.model.described import DescribedTransformer
+from cellformer.model.kernel_head import KernelHead
 
 logger = logging.getLogger(__name__)
 
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def display(metric: str) -> Callback:
+def display(metric: str, model: nn.Module) -> Callback:
     """A progress bar on a terminal, lines elsewhere."""
-    return RichProgressBar(leave=False) if sys.stderr.isatty() else EpochLines(metric)
+    of = answering(model)
+    return EpochBar(metric, of) if sys.stderr.isatty() else EpochLines(metric, of)
+
+
+def answering(model: nn.Module) -> str:
+    """What validates while a model trains, as words after a score; empty where it is all of it.
+
+    The share of what is known of complexes as wholes is chosen when training has ended.
+    """
+    counts = model.counts if isinstance(model, DescribedTransformer) else None
+    if counts is None:
+        return ""
+    return " of the cells alone" if isinstance(counts, KernelHead) else " of cells and counts alike"
+
+
+class Bar(Callback):
+    """A bar that is taken away where the work fails; whoever shows it takes it away at the end."""
+
+    bar: Progress
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """Takes the bar away."""
+        self.bar.stop()
 
 
 class EpochLines(Callback):
     """One line for the first and the last epoch, and for others when some time has passed."""
 
-    def __init__(self, metric: str):
+    def __init__(self, metric: str, of: str = ""):
         self.metric = metric
+        self.of = of
         self.shown = -SECONDS_BETWEEN_LINES
         self.started = time.monotonic()
+        self.waiting = ""  # the line of the last epoch, where it was not shown
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Shows loss, validation score and the time that is left at this pace."""
+        """Shows loss, validation score and the time that has passed."""
         now = time.monotonic()
-        epoch, epochs = trainer.current_epoch + 1, trainer.max_epochs or 1
-        if now - self.shown < SECONDS_BETWEEN_LINES and epoch < epochs:
-            return
-        self.shown = now
         measured = trainer.callback_metrics
-        logger.info(
-            "epoch %d of %d: training loss %.4f, validation %s %.4f, %.0f s",
-            epoch,
-            epochs,
-            measured["train_loss"],
-            self.metric,
-            measured[f"val_{self.metric}"],
-            now - self.started,
+        self.waiting = (
+            f"epoch {trainer.current_epoch + 1} of {trainer.max_epochs or 1}: training loss "
+            f"{measured['train_loss']:.4f}, validation {self.metric} "
+            f"{measured[f'val_{self.metric}']:.4f}{self.of}, {now - self.started:.0f} s"
         )
+        if now - self.shown >= SECONDS_BETWEEN_LINES:
+            self.shown = now
+            self._show()
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Shows the last epoch, also where training ends before it was to."""
+        self._show()
+
+    def _show(self) -> None:
+        if self.waiting:
+            logger.info("%s", self.waiting)
+        self.waiting = ""
+
+
+class EpochBar(Bar, EpochLines):
+    """A bar over all steps of all epochs, in whose place the line of the last epoch comes."""
+
+    def __init__(self, metric: str, of: str = ""):
+        super().__init__(metric, of)
+        self.shown = float("inf")  # no line before the end
+        self.bar = bar(TextColumn("epoch {task.fields[epoch]}"), TextColumn("{task.fields[told]}"))
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Begins where training does, which may be in its midst."""
+        epochs, steps = trainer.max_epochs or 1, int(trainer.num_training_batches)
+        self.bar.add_task(
+            "", total=epochs * steps, completed=trainer.global_step, told="",
+            epoch=self._epoch(trainer),
+        )  # fmt: skip
+        self.bar.start()
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Moves the bar."""
+        (task,) = self.bar.task_ids
+        self.bar.update(task, completed=trainer.global_step, epoch=self._epoch(trainer))
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Shows the score of the epoch beside the bar."""
+        super().on_train_epoch_end(trainer, pl_module)
+        (task,) = self.bar.task_ids
+        score = trainer.callback_metrics[f"val_{self.metric}"]
+        self.bar.update(task, told=f"validation {self.metric} {score:.4g}{self.of}")
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Takes the bar away."""
+        self.bar.stop()
+        super().on_train_end(trainer, pl_module)
+
+    @staticmethod
+    def _epoch(trainer: pl.Trainer) -> str:
+        return f"{min(trainer.current_epoch + 1, trainer.max_epochs or 1)} of {trainer.max_epochs}"
+
+
+class PredictionBar(Bar):
+    """A bar over the batches to predict, where there is a terminal."""
+
+    def __init__(self) -> None:
+        self.bar = bar(TextColumn("Predicting"), MofNCompleteColumn())
+
+    def on_predict_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Moves the bar, which a single batch does not need."""
+        total = sum(map(int, trainer.num_predict_batches))
+        if total > 1 and not self.bar.task_ids and self.bar.console.is_terminal:
+            self.bar.add_task("", total=total)
+            self.bar.start()
+        for task in self.bar.task_ids:
+            self.bar.update(task, completed=batch_idx + 1)
+
+    def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Takes the bar away."""
+        self.bar.stop()
+
+
+def bar(before: TextColumn, after: TextColumn | MofNCompleteColumn) -> Progress:
+    """A bar on standard error between two columns, with the time left, that leaves nothing."""
+    console = Console(stderr=True, highlight=False)
+    columns = (before, BarColumn(), after, TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True)

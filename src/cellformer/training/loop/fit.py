@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import lightning.pytorch as pl
 from jaxtyping import Float
 from lightning.pytorch.callbacks import EarlyStopping
-from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.loggers import Logger
 from torch import Tensor
 from torch.utils.data import DataLoader
 
@@ -27,6 +27,7 @@ from cellformer.training.loop.checkpoints import Checkpoints
 from cellformer.training.loop.display import display
 from cellformer.training.loop.divergence import FiniteNumbers
 from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
+from cellformer.training.loop.loggers import LearningRate
 from cellformer.training.loop.loss import class_weights_of
 from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
@@ -49,10 +50,12 @@ def fit(
     requests: StopRequests,
     stop_after: int | None = None,
     callbacks: Sequence[pl.Callback] = (),
+    logger_told: Logger | None = None,
 ) -> Checkpoints:
     """Trains, from a state that the folder holds if it holds one; says what was kept.
 
-    ``complexes`` are those of the materials, wherever they lie.
+    ``complexes`` are those of the materials, wherever they lie; ``logger_told`` is told the
+    numbers of every step and epoch.
     """
     world = module.world
     loaders = {
@@ -89,11 +92,13 @@ def fit(
                 FiniteNumbers(folder, checkpoints),
                 checkpoints,
                 StopAtStep(module.total_steps),
+                LearningRate(),
+                display(module.task.metric, module.model),
                 *_other_callbacks(chosen, module.task.metric),
                 Preemption(folder, world, requests),
                 *callbacks,
             ],
-            logger=TensorBoardLogger(folder.path, name="", version="tensorboard"),
+            logger=logger_told or False,
             precision="32-true" if chosen.precision == "32" else chosen.precision,
             gradient_clip_val=module.optimizer.clip_norm or None,
             num_sanity_val_steps=0,
@@ -178,7 +183,7 @@ class StopAtStep(pl.Callback):
 
 
 def _other_callbacks(chosen: TrainingConfig, metric: Metric) -> list[pl.Callback]:
-    callbacks: list[pl.Callback] = [display(metric)]
+    callbacks: list[pl.Callback] = []
     if chosen.max_minutes is not None:
         callbacks.append(StopAfter(chosen.max_minutes))
     if chosen.patience is not None:

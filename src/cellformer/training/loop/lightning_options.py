@@ -1,7 +1,6 @@
 """How Lightning's trainer is set up everywhere."""
 
 import logging
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +31,7 @@ def trainer_options(config: TrainingConfig, world: World | None = None) -> dict[
         "use_distributed_sampler": False,  # batches are shared out by their loader
         "deterministic": strict,
         "enable_model_summary": False,
-        "enable_progress_bar": sys.stderr.isatty(),
+        "enable_progress_bar": False,  # see `display`
     }
 
 

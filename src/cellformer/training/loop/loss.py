@@ -74,14 +74,14 @@ def each_loss(
 def loss_function(task: Task, name: str) -> Loss:
     """The loss of a name, or with "auto" the paper's for this kind of task.
 
-    L1 for regression (MSE where the metric is the RMSE), cross-entropy for classes, binary where
-    there are two (the paper, "Training details"). Raises ValueError for a listed loss of another
-    kind of task, and as `Catalog.make` does.
+    L1 for regression (MSE where the metric is the RMSE or R2), cross-entropy for classes, binary
+    where there are two (the paper, "Training details"). Raises ValueError for a listed loss of
+    another kind of task, and as `Catalog.make` does.
     """
     if name == "auto":
         if task.kind != "regression":
             return partial(cross_entropy, binary=task.kind == "binary")
-        return mse if task.metric == "rmse" else l1
+        return mse if task.metric in ("rmse", "r2") else l1
     if (name == "cross_entropy") != (task.kind != "regression") and name in LOSSES.names:
         raise ValueError(
             f"training.loss={name} is of no use to a {task.kind} task; leave it at auto"

@@ -8,8 +8,14 @@ from typing import Any, TypeAlias
 
 import torch
 from jaxtyping import Float
+from scipy.stats import rankdata
 from torch import Tensor
-from torchmetrics.functional import mean_absolute_error, mean_squared_error
+from torchmetrics.functional import (
+    mean_absolute_error,
+    mean_squared_error,
+    pearson_corrcoef,
+    r2_score,
+)
 from torchmetrics.functional.classification import (
     binary_accuracy,
     binary_auroc,
@@ -25,11 +31,13 @@ logger = logging.getLogger(__name__)
 MetricFunction: TypeAlias = Callable[[Tensor, Tensor], Any]
 
 OF_KIND: dict[Kind, tuple[str, ...]] = {
-    "regression": ("mae", "rmse"),
+    "regression": ("mae", "rmse", "r2", "spearman"),
     "binary": ("rocauc", "average_precision", "accuracy"),
     "multiclass": ("accuracy",),
 }
 """What is told of a task of each kind, beside the metric that was chosen."""
+OFTEN_UNDEFINED = ("r2", "spearman")
+"""Of equal answers or values, as those of one row are; said only where one was chosen."""
 
 
 def metrics_of(task: Task) -> tuple[str, ...]:
@@ -80,13 +88,14 @@ def scores_by_target(
         for name in metrics_of(task):
             value = _score(name, task, given, known) if len(known) else math.nan
             told[target][name] = value
-            if math.isnan(value):
-                logger.warning(
-                    "%s of target %s is undefined: %s",
-                    name,
-                    target,
-                    "only one class is present" if len(known) else "no value is present",
-                )
+            if math.isnan(value) and (name not in OFTEN_UNDEFINED or name == task.metric):
+                if not len(known):
+                    reason = "no value is present"
+                elif task.kind == "regression":
+                    reason = "all values, or all answers, are equal"
+                else:
+                    reason = "only one class is present"
+                logger.warning("%s of target %s is undefined: %s", name, target, reason)
     return told
 
 
@@ -111,6 +120,29 @@ def rmse(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> floa
     return float(mean_squared_error(outputs.double(), targets.double(), squared=False))
 
 
+def r2(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
+    """The share of the variance that is explained; NaN where all targets are equal."""
+    if not _varies(targets):
+        return math.nan
+    mean = targets.double().mean()  # else the squares of large values would lose their digits
+    return float(r2_score(outputs.double() - mean, targets.double() - mean))
+
+
+def spearman(outputs: Float[Tensor, " row"], targets: Float[Tensor, " row"]) -> float:
+    """The correlation of ranks; NaN where all targets or all outputs are equal.
+
+    Those of torchmetrics take a pass for every value that is there twice.
+    """
+    if not (_varies(targets) and _varies(outputs)):
+        return math.nan
+    ranks = (torch.from_numpy(rankdata(each.cpu().numpy())) for each in (outputs, targets))
+    return float(pearson_corrcoef(*ranks))
+
+
+def _varies(values: Float[Tensor, " row"]) -> bool:
+    return len(values) > 1 and bool((values != values[0]).any())
+
+
 def accuracy(outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]) -> float:
     """The share of right answers, for logits of all classes or of class 1."""
     classes = targets.long()
@@ -129,7 +161,7 @@ def average_precision(outputs: Float[Tensor, " row"], targets: Float[Tensor, " r
     return _area(binary_average_precision, outputs, targets)
 
 
-for _better in (accuracy, rocauc, average_precision):
+for _better in (r2, spearman, accuracy, rocauc, average_precision):
     _better.higher_is_better = True  # type: ignore[attr-defined]
 
 

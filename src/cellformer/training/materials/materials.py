@@ -57,6 +57,13 @@ def gather(
     else:
         source = preparation.open(source)
         rows = SourceRows(source, source.split, (("data", 0),))
+    if rows.source.task_or_none is None:
+        table = preparation.table_of(config.source) if source is None else None
+        if table is not None:
+            raise ValueError(
+                f"say which column of {table.where} is to be learned, by --target (data.target): "
+                + ", ".join(map(repr, table.header))
+            )
     return gathered(rows, config, preparation)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellformer.basics.files import replace_atomically
+from cellformer.basics.files import check_writable, replace_atomically
 from cellformer.basics.sealed import sealed
 from cellformer.data.dataset import PARTS
 from cellformer.data.splitting.molecule_keys import Leak
@@ -91,18 +91,33 @@ class RunFolder:
         """The molecules that are in several parts of the split."""
         return self.path / "leakage.csv"
 
+    @property
+    def split(self) -> Path:
+        """The part of every row that is used."""
+        return self.path / "split.csv"
+
+    @property
+    def states(self) -> tuple[Path, ...]:
+        """The states of training that are there, the newest first."""
+        return tuple(path for path in (self.resume, self.resume_before) if path.exists())
+
     def weights(self, which: str) -> Path:
         """The weights after the ``best`` or the ``last`` epoch."""
         return self.path / f"{which}.safetensors"
 
     def claim(self) -> None:
         """Makes the folder for a new run; raises FileExistsError if a run is already there."""
+        self.refuse_taken()
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def refuse_taken(self) -> None:
+        """Raises FileExistsError if a run is already there, OSError where none can be written."""
         if self.config.exists():
             raise FileExistsError(
                 f"{self.path} holds a run already; go on with it by --resume {self.path}, or "
                 "choose another folder with -o"
             )
-        self.path.mkdir(parents=True, exist_ok=True)
+        check_writable(self.path)
 
     def write_config(self, config: RunConfig) -> None:
         """Writes config.json, with all defaults."""

@@ -1,0 +1,26 @@
+import pandas as pd
+import pytest
+
+from cellformer.report.charts import learning_curves
+
+CURVE = pd.DataFrame(
+    {"epoch": [0, 1], "train_loss": [2.0, 1.0], "val_loss": [3.0, 2.0], "val_mae": [70.0, 60.0]}
+)
+
+
+def lines(figure):
+    return {line.get_label(): line for line in figure.axes[0].get_lines()}
+
+
+def test_a_curve_of_a_part_of_the_model_says_so_and_has_the_score_of_the_whole():
+    made = learning_curves(CURVE, "mae", 2, " of the cells alone", 18.9)
+    assert set(lines(made["Validation mae"])) == {
+        "cells alone", "best epoch", "best epoch, whole model"}  # fmt: skip
+    assert lines(made["Validation mae"])["best epoch, whole model"].get_ydata()[0] == 18.9
+    assert set(lines(made["Loss"])) == {"training", "validation", "best epoch"}
+
+
+@pytest.mark.parametrize("together", [None, 60.0])
+def test_a_curve_of_the_whole_model_has_one_score(together):
+    made = learning_curves(CURVE, "mae", 2, "", together)
+    assert set(lines(made["Validation mae"])) == {"validation", "best epoch"}
