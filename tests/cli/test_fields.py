@@ -18,12 +18,15 @@ from cellformer.training.config import DataConfig, PreparationConfig
 from own_parts import TEXT
 
 ROWS = (
-    "smiles,other,y,z,t,fold,split2",
-    "c1ccc2ccccc2c1,CCO,1,0.5,3,train,train",
-    "CC1CC1,CCC,2,0.25,1,train,train",
-    "OCC.[Na+].[Cl-],CCCC,3,0.125,4,train,train",
-    "OCC.[Na+].[Cl-],CO,4,0.5,1,train,train",
-    *(f"{'C' * n}O,C,{n},{1 / n},{n % 7},{'val' if n % 2 else 'test'},train" for n in range(3, 13)),
+    "smiles,other,y,z,t,fold,split2,w",
+    "c1ccc2ccccc2c1,CCO,1,0.5,3,train,train,>5",
+    "CC1CC1,CCC,2,0.25,1,train,train,3",
+    "OCC.[Na+].[Cl-],CCCC,3,0.125,4,train,train,3",
+    "OCC.[Na+].[Cl-],CO,4,0.5,1,train,train,3",
+    *(
+        f"{'C' * n}O,C,{n},{1 / n},{n % 7},{'val' if n % 2 else 'test'},train,{n}"
+        for n in range(3, 13)
+    ),
 )
 OWN = "parts_for_fields"
 TABLE, CLOUD = "rows.csv", "cloud.xyz"
@@ -33,6 +36,7 @@ CASES = {
     "smiles_column": (TABLE, [], "other"),
     "separator": (TABLE, [], ";"),
     "charset": (TABLE, [], "utf-16"),
+    "censored": (TABLE, ["--data.descriptors", "[w]"], "bound"),
     "features": (TABLE, [], "zinc"),
     "fragments": (TABLE, ["--index", "2"], "largest"),
     "descriptors": (TABLE, [], "[t]"),
@@ -72,6 +76,7 @@ FASTER = {"source", "workers"}
 
 USELESS = {
     "smiles_column": "y", "separator": ";", "charset": "utf-8", "features": "ogb",
+    "censored": "bound",
     "fragments": "largest", "descriptors": "[y]", "molecule_descriptors": "morgan", "max_dim": "3",
     "neighbors": "3", "radius": "1.0", "split_column": "split", "duplicates": "apart",
 }  # fmt: skip

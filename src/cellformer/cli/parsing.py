@@ -110,7 +110,9 @@ def add_config_and_target(parser: Parser) -> None:
     )
 
 
-OF_FEATURES = frozenset(("features", "molecule_descriptors", "descriptors", "ring_features"))
+OF_FEATURES = frozenset(
+    ("features", "molecule_descriptors", "descriptors", "censored", "ring_features")
+)
 """Fields of a preparation that change features and descriptors, and neither cells nor encodings."""
 
 

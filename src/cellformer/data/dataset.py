@@ -45,10 +45,13 @@ class Task:
     metric: Metric
     labels: tuple[Label, ...] = ()  # of a classification
     rank: int | None = None  # of the cells that have the targets; None: the complexes have them
+    units: tuple[str, ...] = ()  # of the targets, "" where one has none; () where none has any
 
     def __post_init__(self) -> None:
         if not self.targets:
             raise ValueError("a task needs at least one target")
+        if self.units and len(self.units) != len(self.targets):
+            raise ValueError(f"a task has a unit for each target, got {self.units}")
         if self.rank is not None and self.rank < 0:
             raise ValueError(f"the rank of the cells to predict must be 0 or more, got {self.rank}")
         one_of(get_args(Kind), kind=self.kind)
@@ -68,6 +71,10 @@ class Task:
                 f"a multi-class task has one target and at least two labels, got {self.targets} "
                 f"and {self.labels}"
             )
+
+    def unit(self, target: str) -> str:
+        """The unit that stood beside the values of a target; empty where there was none."""
+        return self.units[self.targets.index(target)] if self.units else ""
 
     @property
     def outputs(self) -> int:
@@ -171,6 +178,8 @@ class GraphSet:
     """Descriptors of the graphs that the source brings; NaN where one is unknown."""
     faults: dict[int, str] = field(default_factory=dict)
     """Rows that cannot be used whatever their graph is, with the reason."""
+    column_units: tuple[str, ...] = ()
+    """The units that stand beside the descriptors, "" where there is none; one for each column."""
 
     def __post_init__(self) -> None:
         task = self.task_or_none

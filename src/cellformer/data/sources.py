@@ -21,6 +21,7 @@ from cellformer.data.dataset import (
 from cellformer.data.named.benchmark_set import open_named, posing
 from cellformer.data.named.catalogue import NAMED_SETS
 from cellformer.data.named.nci import open_nci
+from cellformer.data.quantities import Censored
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
 from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
 from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
@@ -71,6 +72,8 @@ def open_source(
     neighbors: PointNeighbors | None = None,
     columns: Sequence[str] = (),
     descriptors: MoleculeDescriptors = "none",
+    censored: Censored = "refuse",
+    column_units: Sequence[str] | None = None,
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, a folder, a mesh or a point cloud.
 
@@ -82,9 +85,11 @@ def open_source(
     their numbers, ``features`` are those of molecules that are given as SMILES (other graphs have
     the features that they have), and ``neighbors`` says how the points of clouds are joined.
     ``columns`` of a table are descriptors of its rows, and ``descriptors`` says which ones are
-    computed of molecules that are given as SMILES. Raises ValueError, with the nearest name, if
-    there is no such source or an option is of no use to it, and FileNotFoundError if there is no
-    such file.
+    computed of molecules that are given as SMILES. ``censored`` says what values such as >5 in a
+    table are, and ``column_units`` in which units a model has learned the ``columns``.
+
+    Raises ValueError, with the nearest name, if there is no such source or an option is of no use
+    to it, and FileNotFoundError if there is no such file.
     """
     word = os.fspath(name)
     targets = (target,) if isinstance(target, str) else target
@@ -93,13 +98,13 @@ def open_source(
         scheme = features or "standard"
         return molecules(
             table, targets, smiles_column, kind, metric, task, split_column, scheme, columns,
-            descriptors,
+            descriptors, censored, column_units,
         )  # fmt: skip
     for option, value in (("split_column", split_column), ("separator", separator),
                           ("charset", charset), ("descriptors", columns or None)):  # fmt: skip
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
-    opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir, neighbors)
+    opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir, neighbors, censored)
     return described_as(opened, features, descriptors)
 
 
@@ -112,14 +117,17 @@ def _open(
     task: Task | None,
     cache_dir: str | os.PathLike[str] | None,
     neighbors: PointNeighbors | None,
+    censored: Censored,
 ) -> GraphSet:
+    path = Path(word)
+    if not path.is_dir() or _is_raw(path):
+        _refuse_options(word, censored=None if censored == "refuse" else censored)
     if word == "nci":
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind, metric=metric)
         return open_nci(cache_dir)
     if word in NAMED_SETS:
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
         return open_named(NAMED_SETS[word], metric, task)
-    path = Path(word)
     if word.endswith(".npz"):
         if smiles_column is not None:
             raise ValueError(f"{word} is a file of graphs and has no SMILES column")
@@ -132,10 +140,10 @@ def _open(
         return posing(_read_pyg(path, kind), metric, task)
     if path.is_dir() and is_point_folder(path) and not _is_raw(path):
         _refuse_options(word, smiles_column=smiles_column)
-        return read_point_folder(path, targets, kind, metric, task, neighbors)
+        return read_point_folder(path, targets, kind, metric, task, neighbors, censored)
     if path.is_dir() and is_mesh_folder(path):
         _refuse_options(word, smiles_column=smiles_column)
-        return read_mesh_folder(path, targets, kind, metric, task)
+        return read_mesh_folder(path, targets, kind, metric, task, censored)
     if path.is_dir():
         _refuse_options(word, target=targets, smiles_column=smiles_column)
         if not _is_raw(path) and _holds_pyg(path):

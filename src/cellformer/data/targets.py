@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32
-from numpy.typing import NDArray
 
+from cellformer.data.columns import MOST_GUESSED, Column
 from cellformer.data.dataset import (
     DEFAULT_METRIC,
     Kind,
@@ -16,57 +16,41 @@ from cellformer.data.dataset import (
     Task,
 )
 
-MISSING = ("", "na", "n/a", "nan", "null", "none")
-MISSING_NUMBER = ("-", "--", ".", "?", "nd", "n.d.", "n.a.", "#n/a", "<na>", "missing", "unknown")
-"""Marks that stand for a missing number besides, and may be words where a column has words."""
 Value: TypeAlias = int | float | str | None  # None where a value is missing
-Column: TypeAlias = NDArray[Any]
-"""Numbers (float64, NaN where missing), or words (objects, None where missing)."""
 Columns: TypeAlias = Mapping[str, Column | Sequence[Value]]  # one per target, by name
 
 
-def parse_column(cells: "pd.Series[Any]", decimal_comma: bool = False) -> Column:
-    """Numbers if all cells that are not blank are numbers, else words, without outer blanks.
-
-    Beside numbers, the usual marks of a missing one (`MISSING_NUMBER`) are blanks too.
-
-    ``decimal_comma`` reads 1,5 as well, where commas do not separate columns.
-    """
-    if pd.api.types.is_numeric_dtype(cells):  # boolean too
-        return cells.to_numpy(np.float64, na_value=np.nan)
-    texts = cells.astype(object).where(cells.notna(), "").astype(str).str.strip()
-    texts = texts.mask(texts.str.lower().isin(MISSING), "")
-    numbers = parse_numbers(texts, decimal_comma)
-    unread = np.isnan(numbers) & (texts != "").to_numpy(bool)
-    if texts[unread].str.lower().isin(MISSING_NUMBER).all() and (~np.isnan(numbers)).any():
-        return numbers
-    words: Column = texts.to_numpy(object, copy=True)
-    words[words == ""] = None
-    return words
-
-
-def parse_numbers(texts: "pd.Series[Any]", decimal_comma: bool) -> NDArray[np.float64]:
-    """The cells that are numbers, NaN elsewhere."""
-    numbers = pd.to_numeric(texts, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    if decimal_comma and np.isnan(numbers).any():
-        commas = texts.str.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?").fillna(False).to_numpy(bool)
-        points = pd.to_numeric(texts[commas].str.replace(",", "."))
-        numbers = numbers.copy()
-        numbers[commas] = points.to_numpy(np.float64)
-    return numbers
-
-
-def make_task(columns: Columns, kind: Kind, metric: Metric | None, where: str) -> Task:
+def make_task(
+    columns: Columns,
+    kind: Kind,
+    metric: Metric | None,
+    where: str,
+    units: Sequence[str] = (),
+) -> Task:
     """The task of learning these columns; the labels of a classification are read off them.
 
-    Raises ValueError if the values do not fit the kind.
+    ``units`` are those that stand beside the values of each target. Raises ValueError if the
+    values do not fit the kind.
     """
     labels = () if kind == "regression" else _labels(columns, kind, where)
-    return Task(kind, tuple(columns), metric or DEFAULT_METRIC[kind], labels)
+    told = tuple(units) if any(units) else ()
+    return Task(kind, tuple(columns), metric or DEFAULT_METRIC[kind], labels, units=told)
 
 
-def classification_of(columns: Columns) -> Kind:
-    """Binary if no column has more than two different values, else multi-class."""
+def classification_of(columns: Columns, where: str) -> Kind:
+    """Binary if no column has more than two different values, else multi-class.
+
+    Raises ValueError where a column has nearly as many different values as rows.
+    """
+    for name, values in columns.items():
+        column = _column(values)
+        different, known = len(_known(values)), int((~pd.isna(column)).sum())
+        if different > MOST_GUESSED and different > known / 2:
+            raise ValueError(
+                f"{where}: {name!r} has {different} different values in {known} rows, which is "
+                "hardly a classification; say of which kind it is: data.kind regression if they "
+                "are numbers, multiclass if they name classes"
+            )
     most = max(len(_known(values)) for values in columns.values())
     return "binary" if most <= 2 else "multiclass"
 
@@ -103,7 +87,7 @@ def _known(values: Column | Sequence[Value]) -> list[Any]:
 
 def _numbers(values: Column, where: str) -> Float32[np.ndarray, " row"]:
     if values.dtype != np.float64:
-        numbers = parse_numbers(pd.Series(values), decimal_comma=False)
+        numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
         row = int((np.isnan(numbers) & ~pd.isna(values)).argmax())
         raise ValueError(
             f"{where}: row {row} (counted from 0) is {values[row]!r}, not a number; correct it, "

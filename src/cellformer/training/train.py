@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import lightning.pytorch as pl
@@ -78,7 +78,7 @@ def train(
 
         def write() -> None:
             recipe.write(folder)
-            write_preparation(folder, made)
+            write_preparation(folder, replace(made, column_units=materials.column_units))
             folder.write_failures(materials.failures)
             folder.write_leaks(materials.leaks)
             folder.write_config(config)

@@ -18,6 +18,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_ends
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import GraphSet, Kind, Metric, Task
+from cellformer.data.quantities import Censored
 from cellformer.data.readers.labels import (
     ReadCells,
     Targets,
@@ -26,7 +27,6 @@ from cellformer.data.readers.labels import (
     files_with,
     read_labels,
     texts,
-    value_of,
 )
 from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
 from cellformer.data.tables.table import Table
@@ -44,6 +44,7 @@ def read_mesh_folder(
     kind: Kind | None = None,
     metric: Metric | None = None,
     task: Task | None = None,
+    censored: Censored = "refuse",
 ) -> GraphSet:
     """The meshes of a folder, by name, with features from their geometry and their own faces.
 
@@ -61,7 +62,7 @@ def read_mesh_folder(
         "faces": counted("faces", [mesh.num_cells[2] for mesh in meshes]),
     }
     labels = read_labels(folder, files, target, of_cells)
-    posed, values = labels.encoded(task, kind, metric, str(folder))
+    posed, values = labels.encoded(task, kind, metric, str(folder), censored)
     if posed is None or values is None:
         return complex_set(meshes, name=folder.name, split=labels.split)
     if posed.rank is None:
@@ -79,7 +80,7 @@ def _by_ends(meshes: Sequence[CellComplex]) -> ReadCells:
         columns = columns_of(table, target, ("a", "b"))
         found: Targets = {name: [None] * mesh.num_cells[1] for name in columns}
         for line, (a, b) in enumerate(zip(texts(table, "a"), texts(table, "b"), strict=True)):
-            edge = edges.get(frozenset((value_of(a), value_of(b))))
+            edge = edges.get(frozenset((_vertex(a), _vertex(b))))
             if edge is None:
                 raise ValueError(
                     f"{table.where}, label {line} (counted from 0): no edge joins {a} and {b}"
@@ -89,3 +90,11 @@ def _by_ends(meshes: Sequence[CellComplex]) -> ReadCells:
         return found
 
     return read
+
+
+def _vertex(cell: str) -> int | None:
+    """The number of a vertex, None for anything else."""
+    try:
+        return int(cell)
+    except ValueError:
+        return None

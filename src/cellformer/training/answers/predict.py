@@ -1,5 +1,6 @@
 """Predict row by row."""
 
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from cellformer.data.tables.frames import attach
 from cellformer.data.tables.table import ArrowFrame
 from cellformer.training.answers.answer import answer, open_input, residuals_for
 from cellformer.training.answers.ensemble import Ensemble, pooled, spread
+
+logger = logging.getLogger(__name__)
 
 OnError = Literal["null", "skip", "fail"]
 
@@ -88,6 +91,9 @@ def predict_table(
     elif calibrate is not None:
         raise ValueError("rows to calibrate on are of use only with the level of an interval")
     answers = answer(ensemble, rows)
+    for target, unit in zip(ensemble.task.targets, ensemble.task.units, strict=False):
+        if unit:
+            logger.info("predictions of %s are in %s", target, unit)
     failed = [place for place, reason in enumerate(answers.reasons) if reason]
     if failed and on_error == "fail":
         first = failed[0] if answers.cells is None else int(answers.cells["row"].iloc[failed[0]])
