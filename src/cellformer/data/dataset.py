@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64
+from jaxtyping import Bool, Float, Float32, Int64
 from numpy.typing import NDArray
 
 from cellformer.basics.checks import one_of
@@ -168,7 +168,7 @@ class GraphSet:
 
     name: str
     graphs: GraphSequence
-    targets: Float32[np.ndarray, "target_row target"]  # class numbers or values, or NaN
+    targets: Float[np.ndarray, "target_row target"]  # class numbers or values, or NaN
     task_or_none: Task | None  # None where the source has no targets, as for prediction
     split: dict[str, Int64[np.ndarray, " _"]] | None  # rows of "train", "val" and "test"
     digest: str  # of the graphs and their features: two sets with equal ones lift alike
@@ -228,13 +228,11 @@ class GraphSet:
         """The graph of a row; raises ValueError, saying why, if the row has none."""
         return graph_of(self.graphs, row)
 
-    def targets_of(
-        self, rows: Int64[np.ndarray, " row"]
-    ) -> Float32[np.ndarray, "target_row target"]:
+    def targets_of(self, rows: Int64[np.ndarray, " row"]) -> Float[np.ndarray, "target_row target"]:
         """The targets of these graphs, or of their cells where these have them."""
         if self.cell_offsets is not None:
             rows, _ = ranges(self.cell_offsets[rows], self.cell_offsets[rows + 1])
-        found: Float32[np.ndarray, "target_row target"] = self.targets[rows]
+        found: Float[np.ndarray, "target_row target"] = self.targets[rows]
         return found
 
     def columns_of(

@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32
+from jaxtyping import Float, Float64
 
+from cellformer.basics.rounding import narrowed
 from cellformer.data.columns import MOST_GUESSED, Column
 from cellformer.data.dataset import (
     DEFAULT_METRIC,
@@ -55,8 +56,8 @@ def classification_of(columns: Columns, where: str) -> Kind:
     return "binary" if most <= 2 else "multiclass"
 
 
-def encode_targets(columns: Columns, task: Task, where: str) -> Float32[np.ndarray, "row target"]:
-    """The columns as numbers; NaN where a value is missing.
+def encode_targets(columns: Columns, task: Task, where: str) -> Float[np.ndarray, "row target"]:
+    """The columns as numbers, see `narrowed`; NaN where a value is missing.
 
     Raises ValueError, naming the row, at a value that is no number or no known class.
     """
@@ -66,7 +67,7 @@ def encode_targets(columns: Columns, task: Task, where: str) -> Float32[np.ndarr
         else _classes(_column(values), task.labels, f"{where}: target {name!r}")
         for name, values in columns.items()
     ]
-    return np.stack(encoded, axis=1)
+    return narrowed(np.stack(encoded, axis=1))
 
 
 def _column(values: Column | Sequence[Value]) -> Column:
@@ -85,7 +86,7 @@ def _known(values: Column | Sequence[Value]) -> list[Any]:
     return sorted(set(column[~pd.isna(column)].tolist()))
 
 
-def _numbers(values: Column, where: str) -> Float32[np.ndarray, " row"]:
+def _numbers(values: Column, where: str) -> Float64[np.ndarray, " row"]:
     if values.dtype != np.float64:
         numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
         row = int((np.isnan(numbers) & ~pd.isna(values)).argmax())
@@ -94,18 +95,17 @@ def _numbers(values: Column, where: str) -> Float32[np.ndarray, " row"]:
             "leave it blank, or learn the column as classes"
         )
     with np.errstate(over="ignore"):
-        rows = values.astype(np.float32)
-    infinite = np.isinf(rows)
+        infinite = np.isinf(values.astype(np.float32))
     if infinite.any():
         row = int(infinite.argmax())
         raise ValueError(
             f"{where}: row {row} (counted from 0) is {values[row]}, which is no finite float32; "
             "leave it blank where the value is unknown"
         )
-    return rows
+    return values
 
 
-def _classes(values: Column, labels: Sequence[Label], where: str) -> Float32[np.ndarray, " row"]:
+def _classes(values: Column, labels: Sequence[Label], where: str) -> Float64[np.ndarray, " row"]:
     """Class numbers; each different value is looked up once."""
     codes, found = pd.factorize(values)  # -1 where a value is missing
     numbers = {label: number for number, label in enumerate(labels)}
@@ -117,7 +117,7 @@ def _classes(values: Column, labels: Sequence[Label], where: str) -> Float32[np.
                 f"{where}: row {row} (counted from 0) has the class {label!r}; the known classes "
                 f"are {', '.join(map(repr, labels))}"
             )
-    rows = np.array([*(numbers[label] for label in wanted), np.nan], np.float32)
+    rows = np.array([*(numbers[label] for label in wanted), np.nan], np.float64)
     return rows[codes]
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from cellformer.data.dataset import GraphSet
 from cellformer.training.answers.conformal import Residuals
 from cellformer.training.answers.ensemble import (
@@ -216,11 +214,11 @@ def _deviation(values: Sequence[float]) -> ScoreValue:
 def _score_pooled(ensemble: Ensemble, materials: Materials) -> dict[str, dict[str, ScoreValue]]:
     """Scores the pooled answers, and keeps them and their errors on the validation part."""
     task, complexes = ensemble.task, materials.complexes
-    outputs = {
-        part: pooled(task, ensemble.answers(complexes, chosen)).astype(np.float32)
-        for part, chosen in materials.split.items()
-        if part != "train" and len(chosen)
-    }
+    outputs = {}
+    for part, chosen in materials.split.items():
+        if part != "train" and len(chosen):
+            answers = ensemble.answers(complexes, chosen)
+            outputs[part] = pooled(task, answers).astype(answers.dtype)
     if task.kind == "regression":
         name = f"the validation part of {materials.name}"
         known = complexes.targets_of(materials.split["val"])

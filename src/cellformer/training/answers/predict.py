@@ -123,8 +123,8 @@ def columns_of(
     half_widths: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
     """Answers as columns of a table; NaN gives blanks."""
-    outputs = pooled(task, answers).astype(np.float32)
-    apart = spread(task, answers).astype(np.float32) if len(answers) > 1 else None
+    outputs = pooled(task, answers).astype(answers.dtype)
+    apart = spread(task, answers).astype(answers.dtype) if len(answers) > 1 else None
     failed = np.asarray(np.isnan(outputs).any(axis=1))
     columns: dict[str, Any] = {}
     if task.kind == "multiclass":
@@ -147,8 +147,9 @@ def columns_of(
         if apart is not None:
             columns[f"uncertainty{ending}"] = apart[:, number]
         if half_widths is not None:
-            columns[f"lower{ending}"] = outputs[:, number] - np.float32(half_widths[number])
-            columns[f"upper{ending}"] = outputs[:, number] + np.float32(half_widths[number])
+            half = outputs.dtype.type(half_widths[number])
+            columns[f"lower{ending}"] = outputs[:, number] - half
+            columns[f"upper{ending}"] = outputs[:, number] + half
     return columns
 
 
