@@ -35,12 +35,14 @@ from cellformer.data.readers.point_files import (
 )
 from cellformer.data.readers.point_folder import PointClouds, is_point_folder, read_point_folder
 from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
+from cellformer.data.tables.formats import TABLE_ENDINGS
 from cellformer.data.tables.molecules import molecules
-from cellformer.data.tables.table import TABLE_ENDINGS, is_table, read_table
+from cellformer.data.tables.table import is_table, read_table
 from cellformer.lifting.mesh_features import with_mesh_features
 from cellformer.lifting.point_cloud import PointNeighbors
 
 FILE_ENDINGS = (".npz", *TABLE_ENDINGS, ".pt")
+_ENDINGS = ", ".join(ending for ending in FILE_ENDINGS if not ending.endswith(".gz"))
 
 
 def source_names() -> tuple[str, ...]:
@@ -193,12 +195,15 @@ def is_source(name: str | os.PathLike[str]) -> bool:
 def no_source(word: str, reason: str = "") -> ValueError:
     """The error for a word that names nothing; ``reason`` says why it is no SMILES either."""
     if Path(word).is_file():
-        return ValueError(f"{word}: files of this kind are not read; convert it to a table or .npz")
+        return ValueError(
+            f"{word}: files of this kind are not read; those are that end in {_ENDINGS}, and "
+            "meshes and point clouds"
+        )
     no_molecule = f", and no molecule either: {reason}." if reason else "."
     hint = did_you_mean(word, source_names()) or no_molecule
     return ValueError(
         f"there is no data source {word!r}{hint} Give nci, a set that cellformer fetch lists, or "
-        f"the path of a folder or of a file that ends in {', '.join(FILE_ENDINGS)}"
+        f"the path of a folder or of a file that ends in {_ENDINGS}"
     )
 
 

@@ -114,8 +114,8 @@ class DataConfig(PreparationConfig):
     """Where the complexes come from, how they are made, and which of them train."""
 
     source: str = "nci"
-    """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet) or of a folder
-    of raw files, meshes or point clouds."""
+    """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet, .xlsx), of
+    molecules (.sdf, .smi) or of a folder of raw files, meshes or point clouds."""
     target: tuple[str, ...] = ()
     """Columns to learn; needed for a table, chooses among several targets elsewhere."""
     kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"

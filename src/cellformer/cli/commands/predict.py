@@ -15,8 +15,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "source",
         type=str,
-        help="a table with SMILES (.csv, .tsv, .parquet, or - for standard input), an .npz, or "
-        "the name of a data set",
+        help="a table with SMILES or InChI (.csv, .tsv, .parquet, .xlsx), an .sdf, lines of SMILES "
+        "(.smi, .txt), - for standard input, an .npz, or the name of a data set",
     )
     add_output(parser, "the table to write, .csv, .tsv or .parquet")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
@@ -41,11 +41,11 @@ def run(arguments: Namespace) -> int:
     output = None if arguments.output == Path("-") else arguments.output
     if output is not None and output.exists() and not arguments.overwrite:
         raise FileExistsError(f"{output} exists; choose another name or --overwrite")
-    from cellformer.data.tables.table import is_table, write_table
+    from cellformer.data.tables.table import is_written, write_table
     from cellformer.data.tables.writing import for_spreadsheets
     from cellformer.training.answers.predict import predict_table
 
-    if output is not None and not is_table(output):
+    if output is not None and not is_written(output):
         raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
     predicted = predict_table(
         arguments.run,

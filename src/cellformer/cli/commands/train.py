@@ -23,8 +23,9 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "source",
         type=str,
         nargs="?",
-        help="name of a data set, or path of a table (.csv, .tsv, .parquet), of an .npz file or of "
-        "a folder of meshes or raw files; with --config it may be left to data.source there",
+        help="name of a data set, or path of a table (.csv, .tsv, .parquet, .xlsx), of an .sdf, "
+        ".smi or .npz file or of a folder of meshes or raw files; with --config it may be left to "
+        "data.source there",
     )
     parser.add_argument(
         "-o",

@@ -84,7 +84,7 @@ def molecules(
         _split(table, split_column) if targets_by_name else None,
         smiles.digest(),
         columns=values,
-        faults=faults,
+        faults={**faults, **table.faults},
         column_units=units,
     )
 
