@@ -17,7 +17,7 @@ WRITTEN_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".parquet")
 """Of tables that are written too."""
 TABLE_ENDINGS = (*WRITTEN_ENDINGS, ".sdf", ".sdf.gz", ".smi", ".smi.gz", ".txt", ".txt.gz", ".xlsx")
 
-Rows: TypeAlias = tuple[pd.DataFrame, Dialect, dict[int, str]]
+Contents: TypeAlias = tuple[pd.DataFrame, Dialect, dict[int, str]]
 """The cells, how the text was written, and why rows cannot be used."""
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 def read_rows(
     stream: io.BufferedIOBase, where: str, name: str, separator: str | None, charset: str | None
-) -> Rows:
+) -> Contents:
     """The rows of a file that is called ``name``; of other names the beginning tells what it is.
 
     Raises ValueError, naming ``where``, for a damaged file, and for a separator or a charset of
