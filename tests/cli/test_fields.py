@@ -30,6 +30,7 @@ ROWS = (
 )
 OWN = "parts_for_fields"
 TABLE, CLOUD = "rows.csv", "cloud.xyz"
+FACES = "3 0 1 2\n3 1 2 3\n3 0 1 1\n"
 LIMITED = "induced-cycles(max_cells=1)"
 
 CASES = {
@@ -47,6 +48,7 @@ CASES = {
     "max_dim": (TABLE, ["--data.lifting", "cliques", "--index", "1"], "1"),
     "neighbors": (CLOUD, [], "2"),
     "radius": (CLOUD, [], "1.5"),
+    "degenerate": ("bad.off", [], "drop"),
     "over_limit": (TABLE, ["--data.lifting", LIMITED], "truncate"),
     "encodings": (TABLE, [], "rwpe:3"),
     "encoding_size": (TABLE, ["--data.encodings", "rwpe"], "3"),
@@ -78,7 +80,8 @@ USELESS = {
     "smiles_column": "y", "separator": ";", "charset": "utf-8", "features": "ogb",
     "censored": "bound",
     "fragments": "largest", "descriptors": "[y]", "molecule_descriptors": "morgan", "max_dim": "3",
-    "neighbors": "3", "radius": "1.0", "split_column": "split", "duplicates": "apart",
+    "neighbors": "3", "radius": "1.0", "degenerate": "drop",
+    "split_column": "split", "duplicates": "apart",
 }  # fmt: skip
 """Of use to tables, molecules or clouds; given for graphs of an .npz file."""
 
@@ -91,6 +94,7 @@ def here(tmp_path_factory):
     (folder / "more.csv").write_text("smiles,y,z\nCCCN,1,0.5\nCCN,2,0.5\n")
     grid = [f"{x} {y} {(x * y) % 3}" for x in range(3) for y in range(3)]
     (folder / CLOUD).write_text("\n".join(grid) + "\n")
+    (folder / "bad.off").write_text("OFF\n4 3 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n" + FACES)
     (folder / "atoms.list").write_text("CCO 3\nc1ccccc1 6\n")
     (folder / f"{OWN}.py").write_text(TEXT)
     graphs = [cf.Graph.from_edges([(i, (i + 1) % n) for i in range(n)]) for n in range(3, 33)]

@@ -33,13 +33,14 @@ from cellformer.data.named.benchmark_set import posing
 from cellformer.data.preparing.prepare import OverLimitRows, Prepared, prepare
 from cellformer.data.preparing.shards import ShardExecutor
 from cellformer.data.quantities import Censored
-from cellformer.data.sources import described_as, is_source, no_source, open_source
+from cellformer.data.sources import described_as, is_mesh, is_source, no_source, open_source
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import ArrowFrame, Table, is_table, read_table
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.lift import Lifting, lift
+from cellformer.lifting.mesh import Degenerate
 from cellformer.lifting.own_cells import own_cells_or_cycles
 from cellformer.lifting.point_cloud import PointNeighbors
 from cellformer.lifting.ring_features import RingFeatures
@@ -54,7 +55,7 @@ Reader: TypeAlias = Callable[[str], GraphSet]
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-LATER = {"censored", "column_units"}
+LATER = {"censored", "column_units", "degenerate"}
 """Fields that earlier versions did not write."""
 
 
@@ -91,6 +92,8 @@ class Preparation:
     """The units in which ``columns`` were learned, "" for none; None where nothing was learned."""
     neighbors: PointNeighbors = field(default_factory=PointNeighbors)
     """How the points of a cloud are joined."""
+    degenerate: Degenerate = "fail"
+    """What happens to faces of a mesh that are none, see `mesh_complex`."""
     over_limit: OverLimitRows = "fail"
     """What happens to a graph over the lifting's limits: an error, or a row without a complex."""
     reader: Reader | None = None
@@ -156,6 +159,7 @@ class Preparation:
             columns=self.columns,
             descriptors=self.molecule_descriptors,
             censored=self.censored,
+            degenerate=self.degenerate,
             column_units=self.column_units,
         )
         return keep_fragments(opened, self.fragments)
@@ -172,8 +176,9 @@ class Preparation:
         table = self.table_of(source)
         if table is None:
             lenient = replace(
-                self, smiles_column=smiles_column, separator=None, charset=None, censored="refuse"
-            )
+                self, smiles_column=smiles_column, separator=None, charset=None, censored="refuse",
+                degenerate=self.degenerate if is_mesh(source) else "fail",
+            )  # fmt: skip
             known = isinstance(source, str | PathLike) and Path(source).exists()
             return replace(lenient, reader=self.reader if known else None).open(source, task=task)
         own = self.smiles_column if self.smiles_column in table.header else None
@@ -338,6 +343,7 @@ class Preparation:
             "separator": self.separator,
             "charset": self.charset,
             "censored": None if self.censored == "refuse" else self.censored,
+            "degenerate": None if self.degenerate == "fail" else self.degenerate,
             "descriptors": self.columns or None,
         }
 

@@ -38,6 +38,7 @@ from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
 from cellformer.data.tables.formats import TABLE_ENDINGS
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import is_table, read_table
+from cellformer.lifting.mesh import Degenerate
 from cellformer.lifting.mesh_features import with_mesh_features
 from cellformer.lifting.point_cloud import PointNeighbors
 
@@ -76,6 +77,7 @@ def open_source(
     descriptors: MoleculeDescriptors = "none",
     censored: Censored = "refuse",
     column_units: Sequence[str] | None = None,
+    degenerate: Degenerate = "fail",
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, a folder, a mesh or a point cloud.
 
@@ -89,11 +91,14 @@ def open_source(
     ``columns`` of a table are descriptors of its rows, and ``descriptors`` says which ones are
     computed of molecules that are given as SMILES. ``censored`` says what values such as >5 in a
     table are, and ``column_units`` in which units a model has learned the ``columns``.
+    ``degenerate`` says what happens to faces of meshes that are none.
 
     Raises ValueError, with the nearest name, if there is no such source or an option is of no use
     to it, and FileNotFoundError if there is no such file.
     """
     word = os.fspath(name)
+    if degenerate != "fail" and not is_mesh(word):
+        raise ValueError(f"degenerate is of use to meshes only, and {word!r} is none")
     targets = (target,) if isinstance(target, str) else target
     if is_table(word):
         table = read_table(word, separator, charset)
@@ -106,7 +111,9 @@ def open_source(
                           ("charset", charset), ("descriptors", columns or None)):  # fmt: skip
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
-    opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir, neighbors, censored)
+    opened = _open(
+        word, targets, smiles_column, kind, metric, task, cache_dir, neighbors, censored, degenerate
+    )
     return described_as(opened, features, descriptors)
 
 
@@ -120,6 +127,7 @@ def _open(
     cache_dir: str | os.PathLike[str] | None,
     neighbors: PointNeighbors | None,
     censored: Censored,
+    degenerate: Degenerate,
 ) -> GraphSet:
     path = Path(word)
     if not path.is_dir() or _is_raw(path):
@@ -145,7 +153,7 @@ def _open(
         return read_point_folder(path, targets, kind, metric, task, neighbors, censored)
     if path.is_dir() and is_mesh_folder(path):
         _refuse_options(word, smiles_column=smiles_column)
-        return read_mesh_folder(path, targets, kind, metric, task, censored)
+        return read_mesh_folder(path, targets, kind, metric, task, censored, degenerate)
     if path.is_dir():
         _refuse_options(word, target=targets, smiles_column=smiles_column)
         if not _is_raw(path) and _holds_pyg(path):
@@ -158,7 +166,7 @@ def _open(
         return GraphSet(path.name, clouds, _NO_TARGETS, None, None, clouds.digest())
     if path.suffix.lower() in MESH_SUFFIXES:
         _refuse_options(word, target=targets, kind=kind, smiles_column=smiles_column)
-        return complex_set([with_mesh_features(read_mesh(path))], name=path.name)
+        return complex_set([with_mesh_features(read_mesh(path, degenerate))], name=path.name)
     raise no_source(word)
 
 
@@ -190,6 +198,16 @@ def is_source(name: str | os.PathLike[str]) -> bool:
         or word.lower().endswith((*FILE_ENDINGS, *MESH_SUFFIXES, *POINT_SUFFIXES))
         or Path(word).exists()
     )
+
+
+def is_mesh(source: object) -> bool:
+    """Whether this names a file with a mesh, or a folder of such files."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = Path(source)
+    if path.is_dir():
+        return is_mesh_folder(path) and not is_point_folder(path)
+    return path.suffix.lower() in MESH_SUFFIXES and not _is_faceless(path)
 
 
 def no_source(word: str, reason: str = "") -> ValueError:

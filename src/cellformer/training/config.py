@@ -67,6 +67,8 @@ class PreparationConfig:
     """Nearest points that a point of a cloud is joined to; by default 6."""
     radius: float | None = None
     """Distance up to which the points of a cloud are joined instead, in their own units."""
+    degenerate: Literal["fail", "drop"] = "fail"
+    """What happens to faces of a mesh with fewer than three vertices, or with one twice."""
     over_limit: Literal["fail", "skip", "truncate"] = "fail"
     """What happens to a graph that is over its lifting's limits."""
     encodings: str = "rwbspe+rwpe"

@@ -138,3 +138,14 @@ def test_each_part_of_a_split_by_cells_has_targets_of_its_own(folder):
     ]
     assert sorted(np.concatenate(known).tolist()) == [0, 1, 2, 3]
     assert [len(one) for one in known] == [2, 1, 1]
+
+
+def test_faces_that_are_none_are_refused_or_dropped(folder, caplog):
+    (folder / "a.off").write_text("OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 0 1 1\n")
+    for source in (folder, folder / "a.off"):
+        with pytest.raises(ValueError, match=r"a\.off.*faces out with data\.degenerate=drop"):
+            open_source(source)
+        assert open_source(source, degenerate="drop").graph(0).cells.num_cells == (3, 3, 1)
+    assert "1 such faces are left out" in caplog.text
+    with pytest.raises(ValueError, match="degenerate is of use to meshes only"):
+        open_source("nci", degenerate="drop")

@@ -30,6 +30,7 @@ from cellformer.data.readers.labels import (
 )
 from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
 from cellformer.data.tables.table import Table
+from cellformer.lifting.mesh import Degenerate
 from cellformer.lifting.mesh_features import with_mesh_features
 
 
@@ -45,6 +46,7 @@ def read_mesh_folder(
     metric: Metric | None = None,
     task: Task | None = None,
     censored: Censored = "refuse",
+    degenerate: Degenerate = "fail",
 ) -> GraphSet:
     """The meshes of a folder, by name, with features from their geometry and their own faces.
 
@@ -55,7 +57,7 @@ def read_mesh_folder(
     files = files_with(folder, MESH_SUFFIXES)
     if not files:
         raise ValueError(f"{folder} holds no mesh ({', '.join(MESH_SUFFIXES)})")
-    meshes = [with_mesh_features(read_mesh(file)) for file in files]
+    meshes = [with_mesh_features(read_mesh(file, degenerate)) for file in files]
     of_cells = {
         "vertices": counted("vertices", [mesh.num_cells[0] for mesh in meshes]),
         "edges": _by_ends(meshes),

@@ -40,6 +40,7 @@ def preparation_of(config: PreparationConfig, source: str | os.PathLike[str]) ->
         charset=config.charset,
         censored=config.censored,
         neighbors=_neighbors(config),
+        degenerate=config.degenerate,
         over_limit="skip" if config.over_limit == "skip" else "fail",
         reader=None if config.reader is None else READERS.make(config.reader),
     )
