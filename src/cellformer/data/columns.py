@@ -1,6 +1,7 @@
 """A column of cells, as it was written, as numbers or as words."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -119,9 +120,9 @@ def _target(
     read = read_quantities(texts, reading.decimal_comma)
     plain = not read.unread.any() and not (read.bounds | (read.units != "")).any()
     if kind in ("binary", "multiclass") and not plain:
-        return ParsedColumn(_words(texts))
+        return ParsedColumn(_words(name, read, reading))
     if not read.known.any() or (read.unread.any() and kind is None):
-        words = _words(texts)
+        words = _words(name, read, reading)
         if read.unread.any() and kind is None:
             _check_words(name, words, read, reading)
         return ParsedColumn(words)
@@ -142,9 +143,14 @@ def _target(
     return ParsedColumn(read.values, found if unit is None else unit)
 
 
-def _words(texts: "pd.Series[str]") -> Column:
-    words: Column = texts.to_numpy(object, copy=True)
-    words[(texts == "").to_numpy(bool) | is_missing(texts)] = None
+def _words(name: str, read: Quantities, reading: Reading) -> Column:
+    """The cells as words, None where one is blank or has a mark of a missing value."""
+    missing = is_missing(read.texts)
+    words: Column = read.texts.to_numpy(object, copy=True)
+    words[(read.texts == "").to_numpy(bool) | missing] = None
+    if missing.any():
+        told = _marks(Counter(read.texts[missing].tolist()), len(words))
+        logger.info("%s: column %r: %s", reading.where, name, told)
     return words
 
 
@@ -219,12 +225,16 @@ def _rows(read: Quantities, chosen: Bool[np.ndarray, " cell"], most: int = 1) ->
     return ", ".join(told) + (", ..." if most > 1 and chosen.sum() > most else "")
 
 
+def _marks(marks: Counter[str], cells: int) -> str:
+    each = ", ".join(f"{mark!r} ({count})" for mark, count in marks.most_common(5))
+    return f"{marks.total()} of {cells} cells are missing: {each}"
+
+
 def _tell(name: str, read: Quantities, unit: str, reading: Reading) -> None:
     """One line of the log about what was read as something else than it says."""
     told = []
     if read.marks:
-        marks = ", ".join(f"{mark!r} ({n})" for mark, n in read.marks.most_common(5))
-        told.append(f"{read.marks.total()} of {len(read.texts)} cells are missing: {marks}")
+        told.append(_marks(read.marks, len(read.texts)))
     if read.commas.any():
         told.append(f"{int(read.commas.sum())} have a decimal comma")
     if unit:

@@ -288,10 +288,12 @@ def test_descriptors_have_one_unit_and_new_rows_that_have_another_say_so(tmp_pat
     np.testing.assert_array_equal(new.columns[:, 0], np.float32([20, np.nan, 7]))
 
 
-def test_a_mark_among_classes_is_missing_and_a_sign_among_signs_is_not(tmp_path):
+def test_a_mark_among_classes_is_missing_and_a_sign_among_signs_is_not(tmp_path, caplog):
+    caplog.set_level("INFO")
     graphs = molecules(table(tmp_path, "smiles,y\nC,yes\nO,no\nN,?\nS,n.d.\n"), ["y"])
     assert (graphs.task.kind, graphs.task.labels) == ("binary", ("no", "yes"))
     assert np.isnan(graphs.targets[2:]).all()
+    assert "column 'y': 2 of 4 cells are missing: '?' (1), 'n.d.' (1)" in caplog.text
     signs = molecules(table(tmp_path, "smiles,y\nC,++\nO,-\nN,+\n"), ["y"])
     assert signs.task.labels == ("+", "++", "-")
 
