@@ -12,6 +12,7 @@ from pathlib import Path
 import commands
 import configuration
 import floors
+import licenses
 import measurements
 import parts
 import reference
@@ -36,6 +37,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "memory": measurements.memory,
     "machine": measurements.machine,
     "floors": floors.table,
+    "licenses": licenses.licenses,
     "optional": optional,
     "runs": runs.runs,
 }

@@ -18,21 +18,26 @@ from cellformer.training.config import DataConfig, PreparationConfig
 from own_parts import TEXT
 
 ROWS = (
-    "smiles,other,y,z,t,fold,split2",
-    "c1ccc2ccccc2c1,CCO,1,0.5,3,train,train",
-    "CC1CC1,CCC,2,0.25,1,train,train",
-    "OCC.[Na+].[Cl-],CCCC,3,0.125,4,train,train",
-    "OCC.[Na+].[Cl-],CO,4,0.5,1,train,train",
-    *(f"{'C' * n}O,C,{n},{1 / n},{n % 7},{'val' if n % 2 else 'test'},train" for n in range(3, 13)),
+    "smiles,other,y,z,t,fold,split2,w",
+    "c1ccc2ccccc2c1,CCO,1,0.5,3,train,train,>5",
+    "CC1CC1,CCC,2,0.25,1,train,train,3",
+    "OCC.[Na+].[Cl-],CCCC,3,0.125,4,train,train,3",
+    "OCC.[Na+].[Cl-],CO,4,0.5,1,train,train,3",
+    *(
+        f"{'C' * n}O,C,{n},{1 / n},{n % 7},{'val' if n % 2 else 'test'},train,{n}"
+        for n in range(3, 13)
+    ),
 )
 OWN = "parts_for_fields"
 TABLE, CLOUD = "rows.csv", "cloud.xyz"
+FACES = "3 0 1 2\n3 1 2 3\n3 0 1 1\n"
 LIMITED = "induced-cycles(max_cells=1)"
 
 CASES = {
     "smiles_column": (TABLE, [], "other"),
     "separator": (TABLE, [], ";"),
     "charset": (TABLE, [], "utf-16"),
+    "censored": (TABLE, ["--data.descriptors", "[w]"], "bound"),
     "features": (TABLE, [], "zinc"),
     "fragments": (TABLE, ["--index", "2"], "largest"),
     "descriptors": (TABLE, [], "[t]"),
@@ -43,6 +48,7 @@ CASES = {
     "max_dim": (TABLE, ["--data.lifting", "cliques", "--index", "1"], "1"),
     "neighbors": (CLOUD, [], "2"),
     "radius": (CLOUD, [], "1.5"),
+    "degenerate": ("bad.off", [], "drop"),
     "over_limit": (TABLE, ["--data.lifting", LIMITED], "truncate"),
     "encodings": (TABLE, [], "rwpe:3"),
     "encoding_size": (TABLE, ["--data.encodings", "rwpe"], "3"),
@@ -72,8 +78,10 @@ FASTER = {"source", "workers"}
 
 USELESS = {
     "smiles_column": "y", "separator": ";", "charset": "utf-8", "features": "ogb",
+    "censored": "bound",
     "fragments": "largest", "descriptors": "[y]", "molecule_descriptors": "morgan", "max_dim": "3",
-    "neighbors": "3", "radius": "1.0", "split_column": "split", "duplicates": "apart",
+    "neighbors": "3", "radius": "1.0", "degenerate": "drop",
+    "split_column": "split", "duplicates": "apart",
 }  # fmt: skip
 """Of use to tables, molecules or clouds; given for graphs of an .npz file."""
 
@@ -86,6 +94,7 @@ def here(tmp_path_factory):
     (folder / "more.csv").write_text("smiles,y,z\nCCCN,1,0.5\nCCN,2,0.5\n")
     grid = [f"{x} {y} {(x * y) % 3}" for x in range(3) for y in range(3)]
     (folder / CLOUD).write_text("\n".join(grid) + "\n")
+    (folder / "bad.off").write_text("OFF\n4 3 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n" + FACES)
     (folder / "atoms.list").write_text("CCO 3\nc1ccccc1 6\n")
     (folder / f"{OWN}.py").write_text(TEXT)
     graphs = [cf.Graph.from_edges([(i, (i + 1) % n) for i in range(n)]) for n in range(3, 33)]

@@ -21,6 +21,15 @@ def test_it_comes_back_from_json(preparation):
     assert Preparation.from_dict(json.loads(json.dumps(preparation.to_dict()))) == preparation
 
 
+def test_fields_that_earlier_versions_did_not_write_have_their_defaults(preparation):
+    earlier = preparation.to_dict()
+    del earlier["censored"], earlier["column_units"], earlier["degenerate"]
+    assert Preparation.from_dict(earlier) == preparation
+    del earlier["columns"]
+    with pytest.raises(ValueError, match="something off about columns"):
+        Preparation.from_dict(earlier)
+
+
 def test_one_row_is_made_as_all_are(preparation, tmp_path):
     smiles = ["C1CC1", "CCO.[Na+].[Cl-]", "c1ccccc1"]
     rows = preparation.open(smiles)

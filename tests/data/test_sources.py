@@ -31,6 +31,15 @@ def test_an_unknown_name_gets_the_nearest_one_and_the_command_that_lists_all(nam
     assert sum(known in told for known in source_names()) < 6
 
 
+def test_a_file_of_another_kind_is_told_with_the_kinds_that_are_read(tmp_path):
+    (tmp_path / "reg.xls").write_bytes(b"x")
+    with pytest.raises(
+        ValueError, match=r"reg\.xls: files of this kind are not read.*\.sdf"
+    ) as told:
+        open_source(tmp_path / "reg.xls")
+    assert "no data source" not in str(told.value)
+
+
 def test_options_that_a_source_has_no_use_for_are_refused(tmp_path):
     with pytest.raises(ValueError, match="target cannot be chosen"):
         open_source("gcb-hard-small", target="y")

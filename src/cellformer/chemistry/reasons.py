@@ -1,6 +1,6 @@
 """Why RDKit has no answer for a molecule, in one line."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 SHOWN_CHARACTERS = 80
@@ -25,6 +25,17 @@ def one_reason(smiles: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise ValueError(f"RDKit fails on {quoted(smiles)}: {_first_words(error)}") from error
+
+
+def captured(work: Callable[[], object]) -> str:
+    """What RDKit logs as errors meanwhile; nothing with releases of before 2026."""
+    try:
+        from rdkit.rdBase import CaptureErrorLog
+    except ImportError:
+        return ""
+    with CaptureErrorLog() as log:
+        work()
+    return str(log.messages)
 
 
 def _first_words(error: Exception) -> str:

@@ -15,8 +15,9 @@ from jaxtyping import Int64
 from rdkit import Chem, rdBase
 
 from cellformer.chemistry.bonds import bonds_of
+from cellformer.chemistry.inchi import BEGINNING, smiles_of_inchi
 from cellformer.chemistry.limits import MAX_ON_ONE_ATOM, check_text
-from cellformer.chemistry.reasons import one_reason, quoted
+from cellformer.chemistry.reasons import captured, one_reason, quoted
 from cellformer.chemistry.ring_systems import check_rings
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.chemistry.stereo import stereo_labels
@@ -53,10 +54,13 @@ def parse_smiles(smiles: str) -> Chem.Mol:
     """RDKit's sanitized molecule.
 
     Raises ValueError, in one line, with RDKit's reason where there is none, and where the molecule
-    is beyond the limits of `limits` and `ring_systems`.
+    is beyond the limits of `limits` and `ring_systems`. A name behind the SMILES is left out, and
+    an InChI is read too.
     """
     if not smiles.strip():
         raise ValueError("the SMILES is empty")
+    if smiles.lstrip().startswith(BEGINNING):
+        smiles = smiles_of_inchi(smiles)
     check_text(smiles)
     with rdBase.BlockLogs(), one_reason(smiles):
         as_written = Chem.MolFromSmiles(smiles, sanitize=False)
@@ -103,14 +107,14 @@ def _check_neighbors(molecule: Chem.Mol, smiles: str) -> None:
 
 
 def _syntax_error(smiles: str) -> str:
-    """What RDKit logs about a string that it cannot parse, and where in it."""
-    try:
-        from rdkit.rdBase import CaptureErrorLog  # not in releases before 2026
-    except ImportError:
-        return ""
-    with CaptureErrorLog() as log:
-        Chem.MolFromSmiles(smiles, sanitize=False)
-    said = [line.partition("Parse Error: ")[2] for line in log.messages.splitlines()]
+    """What RDKit logs about a string that it cannot parse, and where in it; or what it is."""
+    first = smiles.split()[0]
+    if first.replace("->", "").count(">") == 2:  # dative bonds are arrows too
+        return ", but a reaction; give its molecules one by one"
+    if re.fullmatch(r"[A-Z]{14}-[A-Z]{10}-[A-Z]", first):
+        return ", but an InChIKey, from which no structure can be read"
+    messages = captured(lambda: Chem.MolFromSmiles(smiles, sanitize=False))
+    said = [line.partition("Parse Error: ")[2] for line in messages.splitlines()]
     reasons = [
         re.sub(r" (while parsing|for input): .*| while parsing$|:$", "", line)
         for line in said

@@ -33,7 +33,7 @@ from cellformer.cli.commands import (
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.ending import command_in, failed, flushed, stopped
 from cellformer.cli.help import add_short_names, to_hide
-from cellformer.cli.parsing import USAGE_ERROR, Parser, ignore_checksums
+from cellformer.cli.parsing import USAGE_ERROR, Parser, guard_yaml
 from cellformer.cli.parts import (
     add_import,
     allow_for_help,
@@ -70,7 +70,7 @@ def build_parser(arguments: Sequence[str]) -> Parser:
     """
     named = next((word for word in arguments if word in COMMANDS), None)
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    ignore_checksums()
+    guard_yaml()
     parser = Parser(
         prog="cellformer",
         description="Transformers whose tokens are the cells of graphs, molecules and meshes.",

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import yaml
 from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 
+from cellformer.basics.aliases import check_aliases
 from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
@@ -50,9 +51,17 @@ class Parser(ArgumentParser):
         return re.sub(r"<class\s+'Path'>", "path", told)
 
 
-def ignore_checksums() -> None:
-    """Lets --config take the config.json of a run, and a copy of it that was edited."""
-    set_loader("yaml", lambda text: without_checksum(LOAD_YAML(text)), (yaml.YAMLError,))
+def guard_yaml() -> None:
+    """Lets --config take the config.json of a run, and a copy of it that was edited.
+
+    Refuses files whose aliases make them grow without bound.
+    """
+    set_loader("yaml", _values, (yaml.YAMLError,))
+
+
+def _values(text: str) -> Any:
+    check_aliases(text)
+    return without_checksum(LOAD_YAML(text))
 
 
 def add_output(parser: Parser, what: str) -> None:
@@ -132,7 +141,9 @@ def add_config_and_target(parser: Parser) -> None:
     )
 
 
-OF_FEATURES = frozenset(("features", "molecule_descriptors", "descriptors", "ring_features"))
+OF_FEATURES = frozenset(
+    ("features", "molecule_descriptors", "descriptors", "censored", "ring_features")
+)
 """Fields of a preparation that change features and descriptors, and neither cells nor encodings."""
 
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from cellformer.basics.rounding import narrowed
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import PARTS, GraphSet, Task, digest_of
@@ -58,16 +60,16 @@ def complex_set(
         raise ValueError("targets and the task that they pose belong together")
     listed = ComplexList(tuple(complexes))
     offsets = None
-    rows = np.zeros((len(complexes), 0), np.float32)
+    rows: Float[np.ndarray, "target_row target"] = np.zeros((len(complexes), 0), np.float32)
     if task is not None and task.rank is not None:
-        per_complex = [np.asarray(one, np.float32) for one in targets]  # type: ignore[union-attr]
+        per_complex = [np.asarray(one, np.float64) for one in targets]  # type: ignore[union-attr]
         _check_cells(complexes, per_complex, task.rank, name)
         offsets = np.concatenate([[0], np.cumsum([len(one) for one in per_complex])])
         shaped = [one[:, None] if one.ndim == 1 else one for one in per_complex]
-        rows = np.concatenate([np.zeros((0, len(task.targets)), np.float32), *shaped])
+        rows = narrowed(np.concatenate([np.zeros((0, len(task.targets))), *shaped]))
     elif targets is not None:
-        values = np.asarray(targets, np.float32)
-        rows = values[:, None] if values.ndim == 1 else values
+        values = np.asarray(targets, np.float64)
+        rows = narrowed(values[:, None] if values.ndim == 1 else values)
     return GraphSet(
         name,
         listed,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64
+from jaxtyping import Bool, Float, Float32, Int64
 from numpy.typing import NDArray
 
 from cellformer.basics.checks import one_of
@@ -45,10 +45,13 @@ class Task:
     metric: Metric
     labels: tuple[Label, ...] = ()  # of a classification
     rank: int | None = None  # of the cells that have the targets; None: the complexes have them
+    units: tuple[str, ...] = ()  # of the targets, "" where one has none; () where none has any
 
     def __post_init__(self) -> None:
         if not self.targets:
             raise ValueError("a task needs at least one target")
+        if self.units and len(self.units) != len(self.targets):
+            raise ValueError(f"a task has a unit for each target, got {self.units}")
         if self.rank is not None and self.rank < 0:
             raise ValueError(f"the rank of the cells to predict must be 0 or more, got {self.rank}")
         one_of(get_args(Kind), kind=self.kind)
@@ -68,6 +71,10 @@ class Task:
                 f"a multi-class task has one target and at least two labels, got {self.targets} "
                 f"and {self.labels}"
             )
+
+    def unit(self, target: str) -> str:
+        """The unit that stood beside the values of a target; empty where there was none."""
+        return self.units[self.targets.index(target)] if self.units else ""
 
     @property
     def outputs(self) -> int:
@@ -161,7 +168,7 @@ class GraphSet:
 
     name: str
     graphs: GraphSequence
-    targets: Float32[np.ndarray, "target_row target"]  # class numbers or values, or NaN
+    targets: Float[np.ndarray, "target_row target"]  # class numbers or values, or NaN
     task_or_none: Task | None  # None where the source has no targets, as for prediction
     split: dict[str, Int64[np.ndarray, " _"]] | None  # rows of "train", "val" and "test"
     digest: str  # of the graphs and their features: two sets with equal ones lift alike
@@ -171,6 +178,8 @@ class GraphSet:
     """Descriptors of the graphs that the source brings; NaN where one is unknown."""
     faults: dict[int, str] = field(default_factory=dict)
     """Rows that cannot be used whatever their graph is, with the reason."""
+    column_units: tuple[str, ...] = ()
+    """The units that stand beside the descriptors, "" where there is none; one for each column."""
 
     def __post_init__(self) -> None:
         task = self.task_or_none
@@ -224,13 +233,11 @@ class GraphSet:
         """The graph of a row; raises ValueError, saying why, if the row has none."""
         return graph_of(self.graphs, row)
 
-    def targets_of(
-        self, rows: Int64[np.ndarray, " row"]
-    ) -> Float32[np.ndarray, "target_row target"]:
+    def targets_of(self, rows: Int64[np.ndarray, " row"]) -> Float[np.ndarray, "target_row target"]:
         """The targets of these graphs, or of their cells where these have them."""
         if self.cell_offsets is not None:
             rows, _ = ranges(self.cell_offsets[rows], self.cell_offsets[rows + 1])
-        found: Float32[np.ndarray, "target_row target"] = self.targets[rows]
+        found: Float[np.ndarray, "target_row target"] = self.targets[rows]
         return found
 
     def columns_of(

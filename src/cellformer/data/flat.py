@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int32, Int64, Integer
 from numpy.typing import ArrayLike
 
+from cellformer.basics.rounding import narrowed
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
@@ -128,7 +129,7 @@ def in_memory(
     return GraphSet(
         name,
         flat,
-        np.asarray(rows[:, None] if rows.ndim == 1 else rows, np.float32),
+        narrowed(rows[:, None] if rows.ndim == 1 else rows),
         task,
         None if split is None else {p: np.asarray(split.get(p, ()), np.int64) for p in PARTS},
         flat.digest(),

@@ -72,6 +72,7 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         _joined_columns(sets),
         {start + row: reason for start, each in zip(starts, sets, strict=True)
          for row, reason in each.faults.items()},
+        first.column_units,
     )  # fmt: skip
 
 

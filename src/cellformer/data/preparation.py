@@ -33,13 +33,15 @@ from cellformer.data.fragments import keep_fragments
 from cellformer.data.named.benchmark_set import posing
 from cellformer.data.preparing.prepare import OverLimitRows, Prepared, prepare
 from cellformer.data.preparing.shards import ShardExecutor
-from cellformer.data.sources import described_as, is_source, no_source, open_source
+from cellformer.data.quantities import Censored
+from cellformer.data.sources import described_as, is_mesh, is_source, no_source, open_source
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import ArrowFrame, Table, is_table, read_table
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.lift import Lifting, lift
+from cellformer.lifting.mesh import Degenerate
 from cellformer.lifting.own_cells import own_cells_or_cycles
 from cellformer.lifting.point_cloud import PointNeighbors
 from cellformer.lifting.ring_features import RingFeatures
@@ -54,6 +56,8 @@ Reader: TypeAlias = Callable[[str], GraphSet]
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
+LATER = {"censored", "column_units", "degenerate"}
+"""Fields that earlier versions did not write."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,14 @@ class Preparation:
     """What separates the cells of a text table; by default found out."""
     charset: str | None = None
     """The encoding of a text table; by default found out."""
+    censored: Censored = "refuse"
+    """What a value such as >5 in a column of numbers of a table is: an error, or its bound, 5."""
+    column_units: tuple[str, ...] | None = None
+    """The units in which ``columns`` were learned, "" for none; None where nothing was learned."""
     neighbors: PointNeighbors = field(default_factory=PointNeighbors)
     """How the points of a cloud are joined."""
+    degenerate: Degenerate = "fail"
+    """What happens to faces of a mesh that are none, see `mesh_complex`."""
     over_limit: OverLimitRows = "fail"
     """What happens to a graph over the lifting's limits: an error, or a row without a complex."""
     reader: Reader | None = None
@@ -133,7 +143,8 @@ class Preparation:
             table = source
             opened = molecules(
                 table, wanted, self.smiles_column, kind, metric, task, split_column,
-                self.features, self.columns, self.molecule_descriptors,
+                self.features, self.columns, self.molecule_descriptors, self.censored,
+                self.column_units,
             )  # fmt: skip
             return keep_fragments(opened, self.fragments)
         if not is_source(source):
@@ -152,6 +163,9 @@ class Preparation:
             neighbors=self.neighbors,
             columns=self.columns,
             descriptors=self.molecule_descriptors,
+            censored=self.censored,
+            degenerate=self.degenerate,
+            column_units=self.column_units,
         )
         return keep_fragments(opened, self.fragments)
 
@@ -166,7 +180,10 @@ class Preparation:
         """
         table = self.table_of(source)
         if table is None:
-            lenient = replace(self, smiles_column=smiles_column, separator=None, charset=None)
+            lenient = replace(
+                self, smiles_column=smiles_column, separator=None, charset=None, censored="refuse",
+                degenerate=self.degenerate if is_mesh(source) else "fail",
+            )  # fmt: skip
             known = isinstance(source, str | PathLike) and Path(source).exists()
             return replace(lenient, reader=self.reader if known else None).open(source, task=task)
         own = self.smiles_column if self.smiles_column in table.header else None
@@ -247,14 +264,13 @@ class Preparation:
         if values.get("format") != FORMAT:
             raise ValueError(f"format {values.get('format')}, this version reads {FORMAT}")
         known = set(cls.__dataclass_fields__)
-        if set(values) != {"format", "versions", *known}:
-            off = set(values) ^ {"format", "versions", *known}
+        if off := (set(values) ^ {"format", "versions", *known}) - (LATER - set(values)):
             raise ValueError(f"there is something off about {', '.join(sorted(off))}")
         told = values["versions"]
         if not isinstance(told, dict) or not all(isinstance(each, dict) for each in told.values()):
             raise ValueError(f"versions must be a mapping by module, got {told!r}")
         made, hints = {}, get_type_hints(cls)
-        for name in known:
+        for name in known & set(values):
             try:
                 made[name] = from_json(values[name])
             except PartRefusedError:
@@ -331,6 +347,8 @@ class Preparation:
             "smiles_column": self.smiles_column,
             "separator": self.separator,
             "charset": self.charset,
+            "censored": None if self.censored == "refuse" else self.censored,
+            "degenerate": None if self.degenerate == "fail" else self.degenerate,
             "descriptors": self.columns or None,
         }
 

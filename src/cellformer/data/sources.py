@@ -23,6 +23,7 @@ from cellformer.data.named.benchmark_set import open_named, posing
 from cellformer.data.named.catalogue import NAMED_SETS
 from cellformer.data.named.nci import open_nci
 from cellformer.data.named.surfaces import SURFACE_SETS, open_surfaces
+from cellformer.data.quantities import Censored
 from cellformer.data.readers.gcb_npz import is_gcb_archive, read_gcb
 from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
 from cellformer.data.readers.mesh_folder import is_mesh_folder, read_mesh_folder
@@ -36,12 +37,15 @@ from cellformer.data.readers.point_files import (
 )
 from cellformer.data.readers.point_folder import PointClouds, is_point_folder, read_point_folder
 from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
+from cellformer.data.tables.formats import TABLE_ENDINGS
 from cellformer.data.tables.molecules import molecules
-from cellformer.data.tables.table import TABLE_ENDINGS, is_table, read_table
+from cellformer.data.tables.table import is_table, read_table
+from cellformer.lifting.mesh import Degenerate
 from cellformer.lifting.mesh_features import with_mesh_features
 from cellformer.lifting.point_cloud import PointNeighbors
 
 FILE_ENDINGS = (".npz", *TABLE_ENDINGS, ".pt")
+_ENDINGS = ", ".join(ending for ending in FILE_ENDINGS if not ending.endswith(".gz"))
 
 
 def source_names() -> tuple[str, ...]:
@@ -73,6 +77,9 @@ def open_source(
     neighbors: PointNeighbors | None = None,
     columns: Sequence[str] = (),
     descriptors: MoleculeDescriptors = "none",
+    censored: Censored = "refuse",
+    column_units: Sequence[str] | None = None,
+    degenerate: Degenerate = "fail",
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, a folder, a mesh or a point cloud.
 
@@ -84,24 +91,31 @@ def open_source(
     their numbers, ``features`` are those of molecules that are given as SMILES (other graphs have
     the features that they have), and ``neighbors`` says how the points of clouds are joined.
     ``columns`` of a table are descriptors of its rows, and ``descriptors`` says which ones are
-    computed of molecules that are given as SMILES. Raises ValueError, with the nearest name, if
-    there is no such source or an option is of no use to it, and FileNotFoundError if there is no
-    such file.
+    computed of molecules that are given as SMILES. ``censored`` says what values such as >5 in a
+    table are, and ``column_units`` in which units a model has learned the ``columns``.
+    ``degenerate`` says what happens to faces of meshes that are none.
+
+    Raises ValueError, with the nearest name, if there is no such source or an option is of no use
+    to it, and FileNotFoundError if there is no such file.
     """
     word = os.fspath(name)
+    if degenerate != "fail" and not is_mesh(word):
+        raise ValueError(f"degenerate is of use to meshes only, and {word!r} is none")
     targets = (target,) if isinstance(target, str) else target
     if is_table(word):
         table = read_table(word, separator, charset)
         scheme = features or "standard"
         return molecules(
             table, targets, smiles_column, kind, metric, task, split_column, scheme, columns,
-            descriptors,
+            descriptors, censored, column_units,
         )  # fmt: skip
     for option, value in (("split_column", split_column), ("separator", separator),
                           ("charset", charset), ("descriptors", columns or None)):  # fmt: skip
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
-    opened = _open(word, targets, smiles_column, kind, metric, task, cache_dir, neighbors)
+    opened = _open(
+        word, targets, smiles_column, kind, metric, task, cache_dir, neighbors, censored, degenerate
+    )
     return described_as(opened, features, descriptors)
 
 
@@ -114,7 +128,12 @@ def _open(
     task: Task | None,
     cache_dir: str | os.PathLike[str] | None,
     neighbors: PointNeighbors | None,
+    censored: Censored,
+    degenerate: Degenerate,
 ) -> GraphSet:
+    path = Path(word)
+    if not path.is_dir() or _is_raw(path):
+        _refuse_options(word, censored=None if censored == "refuse" else censored)
     if word == "nci":
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind, metric=metric)
         return open_nci(cache_dir)
@@ -124,7 +143,6 @@ def _open(
     if word in NAMED_SETS:
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
         return open_named(NAMED_SETS[word], metric, task)
-    path = Path(word)
     if word.endswith(".npz"):
         if smiles_column is not None:
             raise ValueError(f"{word} is a file of graphs and has no SMILES column")
@@ -137,10 +155,10 @@ def _open(
         return posing(_read_pyg(path, kind), metric, task)
     if path.is_dir() and is_point_folder(path) and not _is_raw(path):
         _refuse_options(word, smiles_column=smiles_column)
-        return read_point_folder(path, targets, kind, metric, task, neighbors)
+        return read_point_folder(path, targets, kind, metric, task, neighbors, censored)
     if path.is_dir() and is_mesh_folder(path):
         _refuse_options(word, smiles_column=smiles_column)
-        return read_mesh_folder(path, targets, kind, metric, task)
+        return read_mesh_folder(path, targets, kind, metric, task, censored, degenerate)
     if path.is_dir():
         _refuse_options(word, target=targets, smiles_column=smiles_column)
         if not _is_raw(path) and _holds_pyg(path):
@@ -153,7 +171,7 @@ def _open(
         return GraphSet(path.name, clouds, _NO_TARGETS, None, None, clouds.digest())
     if path.suffix.lower() in MESH_SUFFIXES:
         _refuse_options(word, target=targets, kind=kind, smiles_column=smiles_column)
-        return complex_set([with_mesh_features(read_mesh(path))], name=path.name)
+        return complex_set([with_mesh_features(read_mesh(path, degenerate))], name=path.name)
     raise no_source(word)
 
 
@@ -191,6 +209,16 @@ _PATH = re.compile(r".*\.[a-z][a-z0-9_]{1,7}|[\w. ~-]*(/[\w. ~-]+)+/?|.*\\.*\\.*
 """A text with the ending of a file's name, or with names between slashes."""
 
 
+def is_mesh(source: object) -> bool:
+    """Whether this names a file with a mesh, or a folder of such files."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = Path(source)
+    if path.is_dir():
+        return is_mesh_folder(path) and not is_point_folder(path)
+    return path.suffix.lower() in MESH_SUFFIXES and not _is_faceless(path)
+
+
 def no_source(word: str, reason: str = "") -> Exception:
     """The error for a word that names nothing; ``reason`` says why it is no SMILES either.
 
@@ -198,7 +226,10 @@ def no_source(word: str, reason: str = "") -> Exception:
     """
     path = Path(word)
     if path.is_file():
-        return ValueError(f"{word}: files of this kind are not read; convert it to a table or .npz")
+        return ValueError(
+            f"{word}: files of this kind are not read; those are that end in {_ENDINGS}, and "
+            "meshes and point clouds"
+        )
     if _PATH.fullmatch(word) and not did_you_mean(word, source_names()):
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
         near = did_you_mean(path.name, [other.name for other in beside])
@@ -207,7 +238,7 @@ def no_source(word: str, reason: str = "") -> Exception:
     hint = did_you_mean(word, source_names()) or no_molecule
     return ValueError(
         f"there is no data source {word!r}{hint} Give nci, a set that cellformer fetch lists, or "
-        f"the path of a folder or of a file that ends in {', '.join(FILE_ENDINGS)}"
+        f"the path of a folder or of a file that ends in {_ENDINGS}"
     )
 
 

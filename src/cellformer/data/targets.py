@@ -5,9 +5,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32
-from numpy.typing import NDArray
+from jaxtyping import Float, Float64
 
+from cellformer.basics.rounding import narrowed
+from cellformer.data.columns import MOST_GUESSED, Column
 from cellformer.data.dataset import (
     DEFAULT_METRIC,
     Kind,
@@ -16,63 +17,47 @@ from cellformer.data.dataset import (
     Task,
 )
 
-MISSING = ("", "na", "n/a", "nan", "null", "none")
-MISSING_NUMBER = ("-", "--", ".", "?", "nd", "n.d.", "n.a.", "#n/a", "<na>", "missing", "unknown")
-"""Marks that stand for a missing number besides, and may be words where a column has words."""
 Value: TypeAlias = int | float | str | None  # None where a value is missing
-Column: TypeAlias = NDArray[Any]
-"""Numbers (float64, NaN where missing), or words (objects, None where missing)."""
 Columns: TypeAlias = Mapping[str, Column | Sequence[Value]]  # one per target, by name
 
 
-def parse_column(cells: "pd.Series[Any]", decimal_comma: bool = False) -> Column:
-    """Numbers if all cells that are not blank are numbers, else words, without outer blanks.
-
-    Beside numbers, the usual marks of a missing one (`MISSING_NUMBER`) are blanks too.
-
-    ``decimal_comma`` reads 1,5 as well, where commas do not separate columns.
-    """
-    if pd.api.types.is_numeric_dtype(cells):  # boolean too
-        return cells.to_numpy(np.float64, na_value=np.nan)
-    texts = cells.astype(object).where(cells.notna(), "").astype(str).str.strip()
-    texts = texts.mask(texts.str.lower().isin(MISSING), "")
-    numbers = parse_numbers(texts, decimal_comma)
-    unread = np.isnan(numbers) & (texts != "").to_numpy(bool)
-    if texts[unread].str.lower().isin(MISSING_NUMBER).all() and (~np.isnan(numbers)).any():
-        return numbers
-    words: Column = texts.to_numpy(object, copy=True)
-    words[words == ""] = None
-    return words
-
-
-def parse_numbers(texts: "pd.Series[Any]", decimal_comma: bool) -> NDArray[np.float64]:
-    """The cells that are numbers, NaN elsewhere."""
-    numbers = pd.to_numeric(texts, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    if decimal_comma and np.isnan(numbers).any():
-        commas = texts.str.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?").fillna(False).to_numpy(bool)
-        points = pd.to_numeric(texts[commas].str.replace(",", "."))
-        numbers = numbers.copy()
-        numbers[commas] = points.to_numpy(np.float64)
-    return numbers
-
-
-def make_task(columns: Columns, kind: Kind, metric: Metric | None, where: str) -> Task:
+def make_task(
+    columns: Columns,
+    kind: Kind,
+    metric: Metric | None,
+    where: str,
+    units: Sequence[str] = (),
+) -> Task:
     """The task of learning these columns; the labels of a classification are read off them.
 
-    Raises ValueError if the values do not fit the kind.
+    ``units`` are those that stand beside the values of each target. Raises ValueError if the
+    values do not fit the kind.
     """
     labels = () if kind == "regression" else _labels(columns, kind, where)
-    return Task(kind, tuple(columns), metric or DEFAULT_METRIC[kind], labels)
+    told = tuple(units) if any(units) else ()
+    return Task(kind, tuple(columns), metric or DEFAULT_METRIC[kind], labels, units=told)
 
 
-def classification_of(columns: Columns) -> Kind:
-    """Binary if no column has more than two different values, else multi-class."""
+def classification_of(columns: Columns, where: str) -> Kind:
+    """Binary if no column has more than two different values, else multi-class.
+
+    Raises ValueError where a column has nearly as many different values as rows.
+    """
+    for name, values in columns.items():
+        column = _column(values)
+        different, known = len(_known(values)), int((~pd.isna(column)).sum())
+        if different > MOST_GUESSED and different > known / 2:
+            raise ValueError(
+                f"{where}: {name!r} has {different} different values in {known} rows, which is "
+                "hardly a classification; say of which kind it is: data.kind regression if they "
+                "are numbers, multiclass if they name classes"
+            )
     most = max(len(_known(values)) for values in columns.values())
     return "binary" if most <= 2 else "multiclass"
 
 
-def encode_targets(columns: Columns, task: Task, where: str) -> Float32[np.ndarray, "row target"]:
-    """The columns as numbers; NaN where a value is missing.
+def encode_targets(columns: Columns, task: Task, where: str) -> Float[np.ndarray, "row target"]:
+    """The columns as numbers, see `narrowed`; NaN where a value is missing.
 
     Raises ValueError, naming the row, at a value that is no number or no known class.
     """
@@ -82,7 +67,7 @@ def encode_targets(columns: Columns, task: Task, where: str) -> Float32[np.ndarr
         else _classes(_column(values), task.labels, f"{where}: target {name!r}")
         for name, values in columns.items()
     ]
-    return np.stack(encoded, axis=1)
+    return narrowed(np.stack(encoded, axis=1))
 
 
 def _column(values: Column | Sequence[Value]) -> Column:
@@ -101,27 +86,26 @@ def _known(values: Column | Sequence[Value]) -> list[Any]:
     return sorted(set(column[~pd.isna(column)].tolist()))
 
 
-def _numbers(values: Column, where: str) -> Float32[np.ndarray, " row"]:
+def _numbers(values: Column, where: str) -> Float64[np.ndarray, " row"]:
     if values.dtype != np.float64:
-        numbers = parse_numbers(pd.Series(values), decimal_comma=False)
+        numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
         row = int((np.isnan(numbers) & ~pd.isna(values)).argmax())
         raise ValueError(
             f"{where}: row {row} (counted from 0) is {values[row]!r}, not a number; correct it, "
             "leave it blank, or learn the column as classes"
         )
     with np.errstate(over="ignore"):
-        rows = values.astype(np.float32)
-    infinite = np.isinf(rows)
+        infinite = np.isinf(values.astype(np.float32))
     if infinite.any():
         row = int(infinite.argmax())
         raise ValueError(
             f"{where}: row {row} (counted from 0) is {values[row]}, which is no finite float32; "
             "leave it blank where the value is unknown"
         )
-    return rows
+    return values
 
 
-def _classes(values: Column, labels: Sequence[Label], where: str) -> Float32[np.ndarray, " row"]:
+def _classes(values: Column, labels: Sequence[Label], where: str) -> Float64[np.ndarray, " row"]:
     """Class numbers; each different value is looked up once."""
     codes, found = pd.factorize(values)  # -1 where a value is missing
     numbers = {label: number for number, label in enumerate(labels)}
@@ -133,7 +117,7 @@ def _classes(values: Column, labels: Sequence[Label], where: str) -> Float32[np.
                 f"{where}: row {row} (counted from 0) has the class {label!r}; the known classes "
                 f"are {', '.join(map(repr, labels))}"
             )
-    rows = np.array([*(numbers[label] for label in wanted), np.nan], np.float32)
+    rows = np.array([*(numbers[label] for label in wanted), np.nan], np.float64)
     return rows[codes]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Float64
+from jaxtyping import Float, Float64
 from scipy.special import expit, softmax
 
 from cellformer.basics.parts.listing import own_parts
@@ -34,7 +34,7 @@ class Subject:
     cells: CellComplex
     positions: Float64[np.ndarray, "vertex space"] | None
     symbols: list[str] | None  # of a molecule's atoms
-    truth: Float32[np.ndarray, " target"] | None  # of a row of the run's data
+    truth: Float[np.ndarray, " target"] | None  # of a row of the run's data
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,7 +98,8 @@ def _levels(
             )
             raise LiftingLimitError(
                 f"{describe(graph)}: more than {what} up to rank {rank}; lower max_dim, raise the "
-                "limit, leave this graph out, or set over_limit='truncate'"
+                "limit, or set data.over_limit to skip or truncate (in Python "
+                "over_limit='truncate' of the lifting)"
             )
         rows = np.concatenate(found)
         corners = np.sort(vertex_at[rows], axis=1)

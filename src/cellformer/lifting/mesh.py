@@ -3,7 +3,7 @@
 import itertools
 import warnings
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Int64
@@ -13,12 +13,15 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.lifting.skeleton import attach_cycles
 
+Degenerate: TypeAlias = Literal["fail", "drop"]
+"""What happens to a face that is none."""
+
 
 def mesh_complex(
     vertices: ArrayLike,
     polygons: Sequence[Sequence[int]] | np.ndarray,
     offsets: ArrayLike | None = None,
-    degenerate: Literal["fail", "drop"] = "fail",
+    degenerate: Degenerate = "fail",
     name: str = "",
 ) -> CellComplex:
     """The 2-dimensional complex of a triangle or polygon mesh.
@@ -57,7 +60,10 @@ def mesh_complex(
         corners = tuple(flat[ends[first] : ends[first + 1]].tolist())
         what = f"{where}: face {first} {corners} has fewer than three vertices or one twice"
         if degenerate == "fail":
-            raise ValueError(f"{what}; remove it, or pass degenerate='drop'")
+            raise ValueError(
+                f"{what}; remove it, or leave such faces out with data.degenerate=drop (in Python "
+                "degenerate='drop')"
+            )
         warnings.warn(f"{what}; {bad.sum()} such faces are left out", stacklevel=2)
         flat, face = flat[~bad[face]], face[~bad[face]]
         lengths = np.diff(ends)[~bad]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float, Int64
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import GraphSequence, SmilesList
@@ -24,8 +24,8 @@ class ScoredPart:
     """
 
     rows: Int64[np.ndarray, " row"]
-    targets: Float32[np.ndarray, "row target"]
-    outputs: Float32[np.ndarray, "row output"]
+    targets: Float[np.ndarray, "row target"]
+    outputs: Float[np.ndarray, "row output"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,9 @@ class PreparationConfig:
     """What separates the cells of a text table; by default found out."""
     charset: str | None = None
     """The encoding of a text table, such as cp1250; by default found out."""
+    censored: Literal["refuse", "bound"] = "refuse"
+    """What a value such as >5 or <0.1 in a column of numbers is: refused, or taken for its
+    bound."""
     features: Literal["auto", "standard", "ogb", "zinc"] = "auto"
     """Features of molecules given as SMILES; auto: those of the set, or standard (OGB's, with
     stereochemistry that does not depend on the order of the atoms)."""
@@ -64,6 +67,8 @@ class PreparationConfig:
     """Nearest points that a point of a cloud is joined to; by default 6."""
     radius: float | None = None
     """Distance up to which the points of a cloud are joined instead, in their own units."""
+    degenerate: Literal["fail", "drop"] = "fail"
+    """What happens to faces of a mesh with fewer than three vertices, or with one twice."""
     over_limit: Literal["fail", "skip", "truncate"] = "fail"
     """What happens to a graph that is over its lifting's limits."""
     encodings: str = "rwbspe+rwpe"
@@ -111,8 +116,8 @@ class DataConfig(PreparationConfig):
     """Where the complexes come from, how they are made, and which of them train."""
 
     source: str = "nci"
-    """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet) or of a folder
-    of raw files, meshes or point clouds."""
+    """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet, .xlsx), of
+    molecules (.sdf, .smi) or of a folder of raw files, meshes or point clouds."""
     target: tuple[str, ...] = ()
     """Columns to learn; needed for a table, chooses among several targets elsewhere."""
     kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"

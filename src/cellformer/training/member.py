@@ -19,8 +19,9 @@ def main(arguments: Sequence[str]) -> int:
     folder, stop_after, *modules = arguments
     from cellformer.basics.messages import say
     from cellformer.basics.parts.trust import allow_parts  # a signal may come before all this
+    from cellformer.training.loop.divergence import DIVERGED, TrainingDiverged
     from cellformer.training.loop.preemption import TrainingInterrupted
-    from cellformer.training.loop.world import PeerError
+    from cellformer.training.loop.world import PeerError, is_first
     from cellformer.training.train import resume
 
     try:
@@ -30,6 +31,10 @@ def main(arguments: Sequence[str]) -> int:
         return RESUME_ME
     except PeerError:  # the parent knows which one
         return 1
+    except TrainingDiverged as diverged:  # in all members alike
+        if is_first():
+            say(diverged)
+        return DIVERGED
     except (ValueError, OSError, ImportError) as error:
         say(error)
         return 1

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from cellformer.data.dataset import GraphSet
 from cellformer.training.answers.conformal import Residuals
 from cellformer.training.answers.ensemble import (
@@ -27,6 +25,7 @@ from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import World
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.processes.session import session
+from cellformer.training.runs.extending import lay_out
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.summary import (
     EnsembleSummary,
@@ -62,17 +61,33 @@ def cross_validate(
     return train_several(config, Path(path), "folds", folds, data)
 
 
-def resume_several(path: Path) -> EnsembleSummary:
-    """Goes on where `train_ensemble` or `cross_validate` was interrupted."""
+def resume_several(path: Path, epochs: int | None = None) -> EnsembleSummary:
+    """Goes on where `train_ensemble` or `cross_validate` was interrupted.
+
+    ``epochs`` are those of each model, more than they were begun with, see `resume`.
+    """
     folder = RunFolder(path)
-    if folder.summary.exists():
+    if epochs is None and folder.summary.exists():
         logger.info("%s is finished already", path)
         return EnsembleSummary.read(path)
     config = RunConfig.from_json(folder.require(folder.config))
     kind, names = read_members(folder)
     with session(config.training, path) as (world, _):
-        world.from_first(lambda: None)  # as `train_several` asks who may have the folder
+        if epochs is None:
+            world.from_first(lambda: None)  # as `train_several` asks who may have the folder
+        else:
+            config = replace(config, training=replace(config.training, epochs=epochs))
+            world.from_first(lambda: _lay_out(folder, names, config, epochs))
         return _run(_variants(config, kind, len(names)), config, folder, None, world)
+
+
+def _lay_out(folder: RunFolder, names: Sequence[str], config: RunConfig, epochs: int) -> None:
+    for name in names:
+        member = RunFolder(folder.path / name)
+        if member.config.exists():
+            lay_out(member, epochs)
+    folder.summary.unlink(missing_ok=True)
+    folder.write_config(config)
 
 
 def perform_several(config: RunConfig, path: Path, kind: MemberKind, count: int) -> EnsembleSummary:
@@ -223,11 +238,11 @@ def _deviation(values: Sequence[float]) -> ScoreValue:
 def _score_pooled(ensemble: Ensemble, materials: Materials) -> dict[str, dict[str, ScoreValue]]:
     """Scores the pooled answers, and keeps them and their errors on the validation part."""
     task, complexes = ensemble.task, materials.complexes
-    outputs = {
-        part: pooled(task, ensemble.answers(complexes, chosen)).astype(np.float32)
-        for part, chosen in materials.split.items()
-        if part != "train" and len(chosen)
-    }
+    outputs = {}
+    for part, chosen in materials.split.items():
+        if part != "train" and len(chosen):
+            answers = ensemble.answers(complexes, chosen)
+            outputs[part] = pooled(task, answers).astype(answers.dtype)
     if task.kind == "regression":
         name = f"the validation part of {materials.name}"
         known = complexes.targets_of(materials.split["val"])

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32
+from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from cellformer.basics.checks import at_least
+from cellformer.basics.rounding import narrowed
 from cellformer.chemistry.fragments import Fragments
 from cellformer.data.dataset import (
     DEFAULT_METRIC,
@@ -173,7 +174,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
             on_error="fail" if self.on_error == "fail" else "skip",
         )
 
-    def _learn(self, X: Any, targets: Float32[np.ndarray, "row target"], task: Task) -> None:
+    def _learn(self, X: Any, targets: Float[np.ndarray, "row target"], task: Task) -> None:
         rows = self._rows(X)
         if len(rows) != len(targets):
             raise ValueError(f"X has {len(rows)} rows and y has {len(targets)}")
@@ -191,7 +192,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
             self.ensemble_ = Ensemble.open(path)
         self.n_features_in_ = 1
 
-    def _answer(self, X: Any) -> Float32[np.ndarray, "member row output"]:
+    def _answer(self, X: Any) -> Float[np.ndarray, "member row output"]:
         """What each member says; raises ValueError at a row without a molecule, or NaN there."""
         check_is_fitted(self)
         with self._shown():
@@ -248,7 +249,7 @@ class CellularRegressor(RegressorMixin, _CellularEstimator):  # type: ignore[mis
         columns = values[:, None] if self.single_ else values
         names = names or [f"y{number}" for number in range(columns.shape[1])]
         task = Task("regression", tuple(names), "mae")
-        self._learn(X, columns.astype(np.float32), task)
+        self._learn(X, narrowed(columns), task)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import lightning.pytorch as pl
@@ -32,6 +32,7 @@ from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.processes.launch import launch
 from cellformer.training.processes.session import session
+from cellformer.training.runs.extending import lay_out
 from cellformer.training.runs.preparation import preparation_in, write_preparation
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
@@ -84,7 +85,7 @@ def train(
             folder.claim()
             recipe.write(folder)
             write_split(folder, materials)
-            write_preparation(folder, made)
+            write_preparation(folder, replace(made, column_units=materials.column_units))
             folder.write_failures(materials.failures)
             folder.write_leaks(materials.leaks)
             folder.write_config(config)
@@ -97,31 +98,40 @@ def resume(
     path: str | os.PathLike[str],
     stop_after: int | None = None,
     callbacks: Sequence[pl.Callback] = (),
+    epochs: int | None = None,
 ) -> Summary:
     """Goes on with an interrupted run; the result equals that of an uninterrupted one.
 
-    A finished run is left as it is and its result returned. The number of processes may be
-    another one than before. Raises FileNotFoundError if the folder holds no run, and otherwise as
-    `train`.
+    A finished run is left as it is and its result returned. ``epochs``, more than it was begun
+    with, lays it out anew, finished or not: the schedule of the learning rate is that of so many
+    epochs from the next step on, so that the rate rises again where it had come down. The number
+    of processes may be another one than before. Raises FileNotFoundError if the folder holds no
+    run, and otherwise as `train`.
     """
     folder = RunFolder(Path(path))
     config = RunConfig.from_json(folder.require(folder.config))
-    if folder.summary.exists():
-        gone = (
-            ""
-            if folder.states
-            else ("; its state was not kept (see training.keep_state), so it cannot be trained on")
-        )
-        logger.info("%s is finished already%s", path, gone)
-        return Summary.read(folder.path)
+    if epochs is None and folder.summary.exists():
+        return _finished(folder)
     check_device(config.training)
     check_logger(config.training)
     with session(config.training, folder.path) as (world, requests):
-        world.from_first(lambda: None)  # as `train` asks who may have the folder
+        if epochs is None:
+            world.from_first(lambda: None)  # as `train` asks who may have the folder
+        else:
+            world.from_first(lambda: lay_out(folder, epochs))
+            config = RunConfig.from_json(folder.config)
+        if folder.summary.exists():
+            return _finished(folder)
         preparation = preparation_in(folder, config)
         materials = world.together(lambda: gather(config.data, preparation=preparation))
         recipe = world.from_first(lambda: Recipe.read(folder))
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
+
+
+def _finished(folder: RunFolder) -> Summary:
+    without = "; its state was not kept (training.keep_state), so it cannot be trained on"
+    logger.info("%s is finished already%s", folder.path, "" if folder.states else without)
+    return Summary.read(folder.path)
 
 
 def _preparation(config: RunConfig, given: Preparation | None) -> Preparation:

@@ -40,6 +40,37 @@ def test_a_table_labels_meshes_by_name(folder):
     assert np.isnan(volumes.targets[1, 0])
 
 
+@pytest.mark.parametrize(
+    ("text", "unit", "values"),
+    [
+        ("file;size\na.off;1,5\nb.off;n.d.\n", "", [1.5, np.nan]),
+        ("file,size\na.off,3 mm\nb.off,4 mm\n", "mm", [3, 4]),
+    ],
+)  # fmt: skip
+def test_labels_are_read_as_the_cells_of_tables_are(folder, text, unit, values):
+    opened = open_source(labels(folder, text))
+    assert (opened.task.kind, opened.task.unit("size")) == ("regression", unit)
+    np.testing.assert_array_equal(opened.targets[:, 0], np.float32(values))
+
+
+def test_labels_that_are_bounds_are_refused_and_can_be_taken(folder):
+    bounds = labels(folder, "file,size\na.off,>3.5\nb.off,4\n")
+    with pytest.raises(ValueError, match=r"only a bound is known: row 0 .*'>3.5'"):
+        open_source(bounds)
+    assert open_source(bounds, censored="bound").targets[:, 0].tolist() == [3.5, 4]
+
+
+def test_whole_numbers_that_are_nearly_all_different_are_not_guessed_to_be_classes(tmp_path):
+    for number in range(7):
+        write_off(tmp_path / f"set/{number}.off", *SQUARE)
+    lines = "".join(f"{number}.off,{number * number}\n" for number in range(7))
+    folder = labels(tmp_path / "set", f"file,count\n{lines}")
+    with pytest.raises(ValueError, match="'count' has 7 different values in 7 rows"):
+        open_source(folder)
+    assert open_source(folder, kind="regression").targets[2] == 4
+    assert len(open_source(folder, kind="multiclass").task.labels) == 7
+
+
 def test_folders_name_classes_as_modelnet_does(tmp_path):
     for name, mesh in (("solid", TETRAHEDRON), ("flat", SQUARE)):
         for number in range(10):
@@ -107,3 +138,14 @@ def test_each_part_of_a_split_by_cells_has_targets_of_its_own(folder):
     ]
     assert sorted(np.concatenate(known).tolist()) == [0, 1, 2, 3]
     assert [len(one) for one in known] == [2, 1, 1]
+
+
+def test_faces_that_are_none_are_refused_or_dropped(folder, caplog):
+    (folder / "a.off").write_text("OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 0 1 1\n")
+    for source in (folder, folder / "a.off"):
+        with pytest.raises(ValueError, match=r"a\.off.*faces out with data\.degenerate=drop"):
+            open_source(source)
+        assert open_source(source, degenerate="drop").graph(0).cells.num_cells == (3, 3, 1)
+    assert "1 such faces are left out" in caplog.text
+    with pytest.raises(ValueError, match="degenerate is of use to meshes only"):
+        open_source("nci", degenerate="drop")

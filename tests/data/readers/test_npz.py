@@ -151,6 +151,15 @@ def test_integer_targets_are_classes_with_their_own_labels(tmp_path, y, kind, la
     assert graphs.targets.ravel().tolist() == numbers
 
 
+def test_integer_targets_that_are_nearly_all_different_are_not_guessed_to_be_classes(tmp_path):
+    graphs = [Graph.from_edges([(0, 1)])] * 12
+    with pytest.raises(ValueError, match=r"'y' has 12 different values in 12 rows.*data.kind"):
+        write_npz(tmp_path / "set.npz", graphs, np.arange(12))
+    for kind, labels in (("regression", ()), ("multiclass", tuple(range(12)))):
+        write_npz(tmp_path / "set.npz", graphs, np.arange(12), kind=kind, overwrite=True)
+        assert read_npz(tmp_path / "set.npz").task.labels == labels
+
+
 def test_three_classes_are_multiclass_and_a_models_task_keeps_its_numbers(tmp_path):
     graphs = [Graph.from_edges([], 1)] * 3
     write_npz(tmp_path / "a.npz", graphs, y=[7, 3, 5])

@@ -51,10 +51,10 @@ def test_a_kind_can_be_chosen(tmp_path):
 
 
 def test_a_word_among_numbers_is_named_with_its_row(tmp_path):
-    read = table(tmp_path, "smiles,y\nC,1.5\nC,2.5\nC,>10\n")
-    with pytest.raises(ValueError, match=r"set\.csv: column 'y'.*row 2 .*'>10'"):
+    read = table(tmp_path, "smiles,y\nC,1.5\nC,2.5\nC,oops\n")
+    with pytest.raises(ValueError, match=r"set\.csv: column 'y'.*row 2 .*'oops'"):
         molecules(read, ["y"])
-    with pytest.raises(ValueError, match=r"row 2 .*'>10', not a number"):
+    with pytest.raises(ValueError, match=r"row 2 .*'oops', not a number"):
         molecules(read, ["y"], kind="regression")
 
 
@@ -170,10 +170,16 @@ def test_marks_of_a_missing_number_are_blanks_among_numbers_only(tmp_path):
     ("separator", "cells", "message"),
     [
         (";", ["0,5", "1,5", "-2,5", "oops"], r"holds numbers but row 3 .*'oops'"),
-        (",", ["1.5 mM", "2 mM", "3e1 mM"], r"something beside them: row 0 .*'1.5 mM'"),
-        (",", ["5", "12 nM", "> 3 nM"], r"numbers with something beside them: row 1 .*'12 nM'"),
-        (",", [">5", "<1", "~3"], r"row 0 .*'>5'.*data.kind to multiclass"),
-        (";", ["1,5 mM", "2,25 mM"], r"row 0 .*'1,5 mM'"),
+        (",", ["1.5 mM", "2 uM", "3e1 mM"], r"several units .*row 0 is '1.5 mM', row 1 is '2 uM'"),
+        (",", ["5", "12 nM", "3 nM"], r"several units .*: row 0 is '5', row 1 is '12 nM'"),
+        (",", [">5", "<1", "3"], r"2 values of .*row 0 .*'>5', row 1 '<1'.*data.kind to multi"),
+        (";", ["1,5 mM", "<0,1 mM"], r"1 values of which only a bound .*: row 1 .*'<0,1 mM'"),
+        (",", [">=5 h", "not done", "7 h (n=2)"], r"something beside them: row 0 .*'>=5 h'"),
+        (",", ["~3", "~4", "5 x 10-6"], r"something beside them: row 0 .*'~3'"),
+        (",", ["3.5", "4.5", "later", "later", "later"], r"holds numbers but row 2 .*'later'"),
+        (",", ['"1,234"', '"5,678"'], r"something beside them: row 0 .*'1,234'"),
+        (",", list("abcdef"), r"6 different words in 6 rows"),
+        (",", ["True", "TRUE", "False"], r"differ only in case: row 0 .*'True', row 1 'TRUE'"),
         (",", [f"{'abcdefghijkl'[n]}x" for n in range(12)], r"12 different words in 12 rows"),
     ],
 )  # fmt: skip
@@ -186,6 +192,117 @@ def test_no_classification_is_guessed_of_what_are_numbers_or_names(
         molecules(read, ["y"])
     chosen = molecules(read, ["y"], kind="multiclass" if len(set(cells)) > 2 else "binary")
     assert len(chosen.task.labels) == len(set(cells))
+
+
+def test_numbers_with_commas_and_with_points_are_not_mixed(tmp_path):
+    read = table(tmp_path, "smiles;y\nC;1,5\nO;1.25\n")
+    message = r"decimal commas and points: row 0 .*'1,5', and row 1 .*'1.25'"
+    for kind in (None, "regression"):
+        with pytest.raises(ValueError, match=message):
+            molecules(read, ["y"], kind=kind)
+
+
+@pytest.mark.parametrize(
+    "mark", ["n.d.", "NA", "-", "\u2013", "?", "missing", "k.A.", "#NV", "n. d."]
+)
+@pytest.mark.parametrize("separator", [";", ","])
+def test_decimal_commas_beside_a_mark_are_a_regression_and_the_marks_are_counted(
+    tmp_path, caplog, mark, separator
+):
+    cells = [f"{n},{n}5" for n in range(20)] + [mark, mark]
+    lines = [f'C{separator}"{cell}"' for cell in cells]
+    with caplog.at_level("INFO"):
+        read = table(tmp_path, "\n".join([f"smiles{separator}y", *lines, ""]))
+        graphs = molecules(read, ["y"])
+    assert graphs.task == Task("regression", ("y",), "mae")
+    expected = [float(cell.replace(",", ".")) for cell in cells[:20]]
+    np.testing.assert_allclose(graphs.targets[:20, 0], np.float32(expected))
+    assert np.isnan(graphs.targets[20:]).all()
+    assert f"column 'y': 2 of 22 cells are missing: {mark!r} (2)" in caplog.text
+    assert "20 have a decimal comma" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("separator", "cells", "unit", "values"),
+    [
+        (",", ["12.5 nM", "3 nM", "-", "1e2 nM"], "nM", [12.5, 3, np.nan, 100]),
+        (";", ["3,4 mg/L", "12,5 mg/L", "n.d."], "mg/L", [3.4, 12.5, np.nan]),
+        (",", ["5 %", "7%"], "%", [5, 7]),
+        (",", ["1.5 µM", "2 \u03bcM"], "µM", [1.5, 2]),
+        (",", ["-5 °C", "\u22127 °C"], "°C", [-5, -7]),
+        (",", ["2 M^-1 s^-1", "3 M^-1 s^-1"], "M^-1 s^-1", [2, 3]),
+        (",", ["$3", "$4.5"], "$", [3, 4.5]),
+    ],
+)  # fmt: skip
+def test_numbers_with_one_unit_throughout_are_read_and_the_unit_is_told(
+    tmp_path, caplog, separator, cells, unit, values
+):
+    lines = "\n".join(f"C{separator}{cell}" for cell in cells)
+    with caplog.at_level("INFO"):
+        graphs = molecules(table(tmp_path, f"smiles{separator}y\n{lines}\n"), ["y"])
+    assert graphs.task == Task("regression", ("y",), "mae", units=(unit,))
+    assert graphs.task.unit("y") == unit
+    np.testing.assert_allclose(graphs.targets[:, 0], np.float32(values))
+    assert f"its numbers are in {unit}" in caplog.text
+
+
+def test_the_bounds_of_censored_values_can_be_learned(tmp_path, caplog):
+    read = table(tmp_path, "smiles;y;T\nC;>5;3\nO;<0,1;>4\nN;>= 3;5\nS;=7,5;\n")
+    with pytest.raises(ValueError, match=r"3 values of which .*row 0 .*'>5', row 1 '<0,1', row 2"):
+        molecules(read, ["y"], kind="regression")
+    with caplog.at_level("INFO"):
+        graphs = molecules(read, ["y"], columns=("T",), censored="bound")
+    np.testing.assert_array_equal(graphs.targets[:, 0], np.float32([5, 0.1, 3, 7.5]))
+    np.testing.assert_array_equal(graphs.columns[:, 0], np.float32([3, 4, 5, np.nan]))
+    assert "3 bounds are taken as values" in caplog.text
+    refused = molecules(read, columns=("T",))
+    assert refused.faults == {
+        1: "column 'T' is '>4', only a bound of its value (data.censored=bound takes it)"
+    }
+
+
+def test_a_trained_models_unit_is_that_of_new_values_too(tmp_path):
+    task = Task("regression", ("y",), "mae", units=("nM",))
+    for cells in ("5 nM\nO,7 nM", "5\nO,7"):
+        graphs = molecules(table(tmp_path, f"smiles,y\nC,{cells}\n"), task=task)
+        assert graphs.targets[:, 0].tolist() == [5, 7]
+    with pytest.raises(ValueError, match="'y' is in uM, but the model has learned it in nM"):
+        molecules(table(tmp_path, "smiles,y\nC,5 uM\n"), task=task)
+    plain = Task("regression", ("y",), "mae")
+    with pytest.raises(ValueError, match="'y' is in uM, but the model has learned it in plain num"):
+        molecules(table(tmp_path, "smiles,y\nC,5 uM\n"), task=plain)
+
+
+def test_descriptors_have_one_unit_and_new_rows_that_have_another_say_so(tmp_path):
+    read = table(tmp_path, "smiles,T\nC,20 K\nO,30.5 K\nN,n.d.\n")
+    opened = molecules(read, columns=("T",))
+    assert opened.column_units == ("K",)
+    np.testing.assert_array_equal(opened.columns[:, 0], np.float32([20, 30.5, np.nan]))
+    mixed = table(tmp_path, "smiles,T\nC,20 K\nO,5 °C\nN,7\n")
+    with pytest.raises(
+        ValueError, match=r"'T' is in several units .*'20 K', row 1 is '5 °C', row 2"
+    ):
+        molecules(mixed, columns=("T",))
+    new = molecules(mixed, columns=("T",), column_units=("K",))
+    assert new.faults == {1: "column 'T' is '5 °C', in another unit than learned from (K)"}
+    np.testing.assert_array_equal(new.columns[:, 0], np.float32([20, np.nan, 7]))
+
+
+def test_a_mark_among_classes_is_missing_and_a_sign_among_signs_is_not(tmp_path, caplog):
+    caplog.set_level("INFO")
+    graphs = molecules(table(tmp_path, "smiles,y\nC,yes\nO,no\nN,?\nS,n.d.\n"), ["y"])
+    assert (graphs.task.kind, graphs.task.labels) == ("binary", ("no", "yes"))
+    assert np.isnan(graphs.targets[2:]).all()
+    assert "column 'y': 2 of 4 cells are missing: '?' (1), 'n.d.' (1)" in caplog.text
+    signs = molecules(table(tmp_path, "smiles,y\nC,++\nO,-\nN,+\n"), ["y"])
+    assert signs.task.labels == ("+", "++", "-")
+
+
+def test_a_cell_of_a_hundred_thousand_characters_is_read_at_once(tmp_path):
+    long = "1 " + "a b" * 40_000
+    read = table(tmp_path, f"smiles,y\nC,1.5\nO,2.5\nN,{long}\n")
+    with pytest.raises(ValueError, match="holds numbers but row 2"):
+        molecules(read, ["y"])
 
 
 def test_a_number_that_is_not_finite_is_named(tmp_path):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from cellformer.data.tables.delimited import Dialect
-from cellformer.data.tables.table import Table, is_table, read_table, write_table
+from cellformer.data.tables.table import Table, is_table, is_written, read_table, write_table
 
 
 def table(tmp_path, text, name="set.csv"):
@@ -15,7 +15,10 @@ def table(tmp_path, text, name="set.csv"):
 def test_which_sources_are_tables(tmp_path):
     for name in ("a.csv", "b.TSV", "c.csv.gz", "d.parquet", "-", tmp_path / "e.tab"):
         assert is_table(name)
-    for name in ("a.npz", "nci", "csv", "a.xlsx"):
+    for name in ("f.sdf", "g.sdf.gz", "h.smi", "i.txt", "j.XLSX"):
+        assert is_table(name)
+        assert not is_written(name)
+    for name in ("a.npz", "nci", "csv", "a.xls"):
         assert not is_table(name)
     assert is_table(pd.DataFrame())
     assert not is_table([1, 2])

@@ -64,3 +64,13 @@ def test_the_command_trains_each_network(network, tiny, tmp_path, capsys):
     chosen = json.loads((tmp_path / "run" / "config.json").read_text())
     assert chosen["model"]["width"] == 8
     assert chosen["data"]["molecule_descriptors"] == "none"
+
+
+def test_a_baseline_that_diverges_ends_with_the_exit_code_of_that(tiny, tmp_path, capsys):
+    status = main(
+        f"baseline gin {tiny.data.source} -o {tmp_path / 'run'} --model.width 8 "
+        "--optimizer.peak_rate 1e30 --optimizer.warmup 0 --optimizer.clip_norm 1e30 "
+        "--training.epochs 3 --training.batch_size 4 --training.device cpu".split()
+    )
+    assert status == 70
+    assert "cellformer: training has diverged" in capsys.readouterr().err

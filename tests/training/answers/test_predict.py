@@ -235,3 +235,30 @@ def test_the_order_of_the_atoms_changes_nothing(any_run, smiles, seed, kekule):
     written = Chem.MolToSmiles(Chem.RenumberAtoms(molecule, order), canonical=False)
     frame = predict(any_run, pd.DataFrame({"smiles": [smiles, written]}))
     assert frame["prediction"][1] == pytest.approx(frame["prediction"][0], rel=2e-6, abs=1e-5)
+
+
+def test_values_far_from_zero_keep_what_tells_them_apart(tmp_path):
+    write_molecules(tmp_path / "near.npz", np.arange(24.0))
+    write_molecules(tmp_path / "far.npz", 1e8 + np.arange(24.0))
+    told = {}
+    for name in ("near", "far"):
+        config = RunConfig(
+            data=DataConfig(source=str(tmp_path / f"{name}.npz"), encodings="rwpe:4"),
+            model=ArchitectureConfig(width=16, layers=1, heads=2),
+            training=TrainingConfig(epochs=3, device="cpu"),
+        )
+        train(config, tmp_path / name)
+        kept = pd.read_csv(tmp_path / name / "predictions.csv")
+        table = pd.DataFrame({"smiles": MOLECULES})
+        told[name] = (
+            predict(tmp_path / name, table)["prediction"].to_numpy(np.float64),
+            kept["truth"].to_numpy(),
+            kept["prediction"].to_numpy(),
+            json.loads((tmp_path / name / "summary.json").read_text())["scores"]["last"]["val"],
+            evaluate(tmp_path / name, tmp_path / f"{name}.npz")["scores"]["mae"],
+        )
+    for near, far in zip(told["near"][:3], told["far"][:3], strict=True):
+        np.testing.assert_allclose(far - 1e8, near, atol=1e-4)
+        assert len(np.unique(np.round(far, 4))) > len(far) / 2
+    assert told["far"][3]["mae"] == pytest.approx(told["near"][3]["mae"], rel=1e-4)
+    assert told["far"][4] == pytest.approx(told["near"][4], rel=1e-4)

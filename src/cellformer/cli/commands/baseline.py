@@ -48,6 +48,7 @@ def run(arguments: Namespace) -> int:
             "networks to compare with come from PyTorch Geometric: pip install 'cellformer[pyg]'"
         ) from missing
     from cellformer.training.answers.summary import describe
+    from cellformer.training.loop.divergence import DIVERGED, TrainingDiverged
     from cellformer.training.loop.preemption import TrainingInterrupted
 
     data = data_config_in(arguments, arguments.source)
@@ -57,6 +58,9 @@ def run(arguments: Namespace) -> int:
     except TrainingInterrupted:
         say("interrupted; go on with the same command")
         return RESUME_ME
+    except TrainingDiverged as diverged:
+        say(diverged)
+        return DIVERGED
     print(describe(summary))
     print(f"Everything about this run is in {arguments.output}")
     return 0

@@ -16,8 +16,9 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "source",
         type=str,
         nargs="+",
-        help="a table with SMILES (.csv, .tsv, .parquet, or - for standard input), an .npz, the "
-        "name of a data set, or one or more SMILES",
+        help="a table with SMILES or InChI (.csv, .tsv, .parquet, .xlsx), an .sdf, lines of SMILES "
+        "(.smi, .txt), - for standard input, an .npz, the name of a data set, or one or more "
+        "SMILES",
     )
     add_output(parser, "the table to write, .csv, .tsv or .parquet")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
@@ -42,12 +43,12 @@ def run(arguments: Namespace) -> int:
     output = None if arguments.output == Path("-") else arguments.output
     if output is not None and output.exists() and not arguments.overwrite:
         raise FileExistsError(f"{output} exists; choose another name or --overwrite")
-    from cellformer.data.tables.table import is_table, write_table
+    from cellformer.data.tables.table import is_written, write_table
     from cellformer.data.tables.writing import for_spreadsheets
     from cellformer.training.answers.ensemble import Ensemble
     from cellformer.training.answers.predict import predict_with
 
-    if output is not None and not is_table(output):
+    if output is not None and not is_written(output):
         raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
     if output is not None and not output.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {output.parent} for {output.name}; make it")

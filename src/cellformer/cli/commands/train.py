@@ -23,8 +23,9 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "source",
         type=str,
         nargs="?",
-        help="name of a data set, or path of a table (.csv, .tsv, .parquet), of an .npz file or of "
-        "a folder of meshes or raw files; with --config it may be left to data.source there",
+        help="name of a data set, or path of a table (.csv, .tsv, .parquet, .xlsx), of an .sdf, "
+        ".smi or .npz file or of a folder of meshes or raw files; with --config it may be left to "
+        "data.source there",
     )
     parser.add_argument(
         "-o",
@@ -38,7 +39,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         type=str,
         default=None,
         metavar="FOLDER",
-        help="a run folder to go on with, instead of a source; or auto, beside a source: to go on "
+        help="a run folder to go on with, instead of a source, also to more epochs "
+        "(--training.epochs); or auto, beside a source: to go on "
         "with the output folder if it holds this run unfinished, to leave it if it is finished, "
         "and otherwise to begin",
     )
@@ -106,7 +108,8 @@ def run(arguments: Namespace) -> int:
         if source is None:
             folder = Path(arguments.resume)
             several = RunFolder(folder).members.exists()
-            summary = resume_several(folder) if several else resume(folder)
+            epochs = _more_epochs(arguments)
+            summary = resume_several(folder, epochs) if several else resume(folder, epochs=epochs)
         else:
             config = run_config_in(arguments, source)
             folder = arguments.output or _folder(source, free=not again)
@@ -142,6 +145,26 @@ def run(arguments: Namespace) -> int:
         return RESUME_ME
     print(f"Everything about this run is in {folder}")
     return 0
+
+
+def _more_epochs(arguments: Namespace) -> int | None:
+    """The epochs to go on to, where they are given; raises ValueError for any other value.
+
+    A run goes on as it was begun.
+    """
+    usual = flatten(PRESETS[arguments.preset])
+    asked = flatten(run_config_in(arguments, usual["data.source"]))
+    given = [name for name, value in asked.items() if value != usual[name]]
+    given += [name for name in ("ensemble", "folds") if getattr(arguments, name) is not None]
+    given += ["preset"] if arguments.preset != "default" else []
+    others = [name for name in given if name != "training.epochs"]
+    if others:
+        raise ValueError(
+            f"--resume goes on with what a run was begun with, so --{others[0]} is of no use; only "
+            "--training.epochs can be more than it was"
+        )
+    epochs: int | None = arguments.training.fixed_epochs if given else None
+    return epochs
 
 
 def _folder(source: str, free: bool) -> Path:

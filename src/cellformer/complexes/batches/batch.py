@@ -60,7 +60,7 @@ class CellBatch:
     continuous: tuple[Float[Tensor, "_ _"], ...]  # one per rank, (cells_k, continuous_k)
     encodings: tuple[Float[Tensor, "_ encoding"], ...]  # one per rank, (cells_k, encoding)
     encoding_signs: Int8[Tensor, " encoding"]
-    targets: Float32[Tensor, "target_row target"] | None = None  # of complexes, or of cells
+    targets: Float[Tensor, "target_row target"] | None = None  # of complexes, or of cells
     _neighborhoods: dict[Hashable, Neighborhood] = field(default_factory=dict, repr=False)
     part: Part | None = None  # of what it is a part, if it is
     descriptors: Float32[Tensor, "complex descriptor"] | None = None  # counts, then values

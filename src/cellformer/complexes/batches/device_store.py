@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int8, Int32, Int64, UInt8
+from jaxtyping import Float, Float32, Int8, Int32, Int64, UInt8
 from torch import Tensor
 
 from cellformer.complexes.batches.batch import CellBatch, Faces
@@ -76,7 +76,7 @@ class ResidentComplexes:
     faces: tuple[LocalPairs, ...]  # B_1 ... B_n, one row per cell
     neighborhoods: Mapping[Hashable, LocalPairs]
     encoding_signs: Int8[Tensor, " encoding"]
-    targets: Float32[Tensor, "target_row target"] | None
+    targets: Float[Tensor, "target_row target"] | None
     target_rank: int | None = None  # as in `RaggedComplexes`
     descriptors: ResidentDescriptors | None = None
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float32, Int8, Int32, Int64
+from jaxtyping import Float, Float32, Int8, Int32, Int64
 from numpy.typing import NDArray
 from scipy import sparse
 
+from cellformer.basics.rounding import narrowed
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.descriptors import Descriptors, concatenate_descriptors
 from cellformer.complexes.features import Features
@@ -63,7 +64,7 @@ class RaggedComplexes:
 
     ranks: tuple[RaggedRank, ...]  # one per rank 0 ... highest of any complex
     encoding_signs: Int8[np.ndarray, " encoding"]  # as in `CellComplex`
-    targets: Float32[np.ndarray, "target_row target"] | None = None  # NaN where one is missing
+    targets: Float[np.ndarray, "target_row target"] | None = None  # NaN where one is missing
     target_rank: int | None = None
     """Targets have a row for each complex or, with a rank, for each cell of that rank."""
     descriptors: Descriptors | None = None  # of the complexes
@@ -96,9 +97,7 @@ class RaggedComplexes:
             None if self.descriptors is None else self.descriptors.take(chosen),
         )
 
-    def targets_of(
-        self, complexes: NDArray[np.integer]
-    ) -> Float32[np.ndarray, "target_row target"]:
+    def targets_of(self, complexes: NDArray[np.integer]) -> Float[np.ndarray, "target_row target"]:
         """The targets of some complexes, in this order; raises ValueError where there are none."""
         if self.targets is None:
             raise ValueError("these complexes have no targets")
@@ -107,7 +106,7 @@ class RaggedComplexes:
         else:
             offsets = self.ranks[self.target_rank].offsets
             rows, _ = ranges(offsets[complexes], offsets[complexes + 1])
-        found: Float32[np.ndarray, "target_row target"] = self.targets[rows]
+        found: Float[np.ndarray, "target_row target"] = self.targets[rows]
         return found
 
     def __getitem__(self, index: int) -> CellComplex:
@@ -220,11 +219,11 @@ def ranges(
 
 def _as_targets(
     targets: NDArray[np.floating] | None, count: int
-) -> Float32[np.ndarray, "complex target"] | None:
+) -> Float[np.ndarray, "complex target"] | None:
     if targets is None:
         return None
-    rows = np.asarray(targets, np.float32)
-    rows = rows[:, None] if rows.ndim == 1 else rows
+    rows = np.asarray(targets)
+    rows = narrowed(rows[:, None] if rows.ndim == 1 else rows)
     if len(rows) != count:
         raise ValueError(f"targets have {len(rows)} rows for {count} complexes")
     return rows

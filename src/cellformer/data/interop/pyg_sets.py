@@ -34,7 +34,7 @@ def from_pyg_dataset(
         return in_memory(graphs, split=split, name=called)
     names = ["y"] if values.shape[1] == 1 else [f"y{column}" for column in range(values.shape[1])]
     columns: Columns = {word: _plain(values[:, at]) for at, word in enumerate(names)}
-    chosen = kind or _kind(values, columns)
+    chosen = kind or _kind(values, columns, called)
     task = make_task(columns, chosen, metric or DEFAULT_METRIC[chosen], called)
     return in_memory(graphs, encode_targets(columns, task, called), task, split, called)
 
@@ -60,7 +60,7 @@ def _plain(column: NDArray[np.float64]) -> list[Value]:
     return [None if value != value else value for value in column.tolist()]
 
 
-def _kind(values: NDArray[np.float64], columns: Columns) -> Kind:
+def _kind(values: NDArray[np.float64], columns: Columns, where: str) -> Kind:
     known = values[np.isfinite(values)]
     whole = bool((known == np.round(known)).all())
-    return classification_of(columns) if whole else "regression"
+    return classification_of(columns, where) if whole else "regression"

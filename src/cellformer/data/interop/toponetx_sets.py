@@ -59,9 +59,8 @@ def from_toponetx_list(
     }
     known = [value for column in columns.values() for value in column if value is not None]
     fractions = any(isinstance(value, float) and not value.is_integer() for value in known)
-    task = make_task(
-        columns, kind or ("regression" if fractions else classification_of(columns)), metric, name
-    )
+    guessed = kind or ("regression" if fractions else classification_of(columns, name))
+    task = make_task(columns, guessed, metric, name)
     return complex_set(made, encode_targets(columns, task, name), task, split, name)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int64
+from jaxtyping import Float, Float32, Int64
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset
 
@@ -171,7 +171,7 @@ def _unchanged(batch: Any) -> Any:
 
 def _reopen(
     folder: Path,
-    targets: Float32[np.ndarray, "target_row target"] | None,
+    targets: Float[np.ndarray, "target_row target"] | None,
     target_rank: int | None,
     values: Float32[np.ndarray, "complex value"] | None,
     indices: Int64[np.ndarray, " chosen"],

@@ -181,7 +181,7 @@ class _Job:
         if over and self.over_limit == "fail":
             raise PreparationError(
                 f"{self.source.name}, row {over[0].row} (counted from 0): {over[0].reason}, or "
-                "skip such graphs (over_limit='skip')",
+                "skip such graphs (data.over_limit=skip; in Python over_limit='skip')",
                 over[0].row,
             )
 

@@ -1,20 +1,24 @@
 """Labels of the files of a folder, in tables beside them or in the names of folders."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float32, Int64
 from numpy.typing import NDArray
 
+from cellformer.data.columns import ParsedColumn, Reading, parse_targets
 from cellformer.data.dataset import PARTS, Kind, Metric, Task
+from cellformer.data.quantities import Censored
 from cellformer.data.tables.table import Table, read_table
-from cellformer.data.targets import Value, classification_of, encode_targets, make_task
+from cellformer.data.targets import classification_of, encode_targets, make_task
 
 LABELS = "labels.csv"
 CELLS = {"vertices": 0, "edges": 1, "faces": 2}
-Targets = dict[str, list[Value]]
+Targets = dict[str, list[str | None]]
+"""The cells as written, None where there is none."""
 ReadCells = Callable[[Table, int, Sequence[str] | None], Targets]
 """(table, number of the file, names of targets) -> a value per cell of that file."""
 
@@ -26,18 +30,33 @@ class Labels:
     columns: Targets  # a value per file, or per cell of all files; none where nothing is said
     split: dict[str, Int64[np.ndarray, " _"]] | None
     rank: int | None  # of the cells that have the labels
+    decimal_comma: bool = False  # where commas do not separate the columns of the tables
 
     def encoded(
-        self, task: Task | None, kind: Kind | None, metric: Metric | None, where: str
+        self,
+        task: Task | None,
+        kind: Kind | None,
+        metric: Metric | None,
+        where: str,
+        censored: Censored = "refuse",
     ) -> tuple[Task | None, Float32[np.ndarray, "row target"] | None]:
         """The task and its targets as numbers; neither where there are no labels, or not all those
-        of the task of a trained model."""
+        of the task of a trained model.
+
+        Cells are read as those of tables are, see `parse_targets`.
+        """
         if not self.columns or (task is not None and not set(task.targets) <= set(self.columns)):
             return None, None
+        names = tuple(self.columns) if task is None else task.targets
+        parsed = parse_targets(
+            {name: pd.Series(self.columns[name], dtype=object) for name in names},
+            Reading(where, self.decimal_comma, censored),
+            kind if task is None else task.kind,
+            None if task is None else {name: task.unit(name) for name in names},
+        )
         if task is None:
-            task = _task(self.columns, kind, metric, self.rank, where)
-        chosen = {name: self.columns[name] for name in task.targets}
-        return task, encode_targets(chosen, task, where)
+            task = _task(parsed, kind, metric, self.rank, where)
+        return task, encode_targets({name: parsed[name].values for name in names}, task, where)
 
 
 def files_with(folder: Path, suffixes: Sequence[str]) -> list[Path]:
@@ -71,27 +90,18 @@ def read_labels(
             raise ValueError(
                 f"{folder} has labels of {word}, but these files have {', '.join(of_cells)} only"
             )
+        read = [read_table(table) if table.exists() else None for table in tables[word]]
         parts = [
-            of_cells[word](read_table(table), number, target) if table.exists() else None
-            for number, table in enumerate(tables[word])
+            of_cells[word](table, number, target) if table is not None else None
+            for number, table in enumerate(read)
         ]
-        return Labels(_joined(parts, tables[word]), None, CELLS[word])
+        commas = any(table is not None and table.dialect.separator != "," for table in read)
+        return Labels(_joined(parts, tables[word]), None, CELLS[word], commas)
     if (folder / LABELS).exists():
-        return Labels(*_from_table(folder, files, target), None)
+        table = read_table(folder / LABELS)
+        commas = table.dialect.separator != ","
+        return Labels(*_from_table(table, folder, files, target), None, commas)
     return Labels(*_from_folders(folder, files), None)
-
-
-def value_of(cell: str) -> Value:
-    """A number where it is one."""
-    text = cell.strip()
-    if not text:
-        return None
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
 
 
 def texts(table: Table, name: str) -> list[str]:
@@ -104,7 +114,7 @@ def columns_of(table: Table, target: Sequence[str] | None, others: Sequence[str]
     names = target or [name for name in table.header if name not in others]
     if not names:
         raise ValueError(f"{table.where} has no column of labels beside {', '.join(others)}")
-    return {name: [value_of(cell) for cell in texts(table, name)] for name in names}
+    return {name: [cell.strip() or None for cell in texts(table, name)] for name in names}
 
 
 def counted(word: str, counts: Sequence[int]) -> ReadCells:
@@ -121,16 +131,21 @@ def counted(word: str, counts: Sequence[int]) -> ReadCells:
 
 
 def _task(
-    columns: Targets, kind: Kind | None, metric: Metric | None, rank: int | None, where: str
+    parsed: Mapping[str, ParsedColumn],
+    kind: Kind | None,
+    metric: Metric | None,
+    rank: int | None,
+    where: str,
 ) -> Task:
-    values = [v for column in columns.values() for v in column if v is not None]
-    if not values:
+    columns = {name: column.values for name, column in parsed.items()}
+    units = [column.unit for column in parsed.values()]
+    if all(pd.isna(values).all() for values in columns.values()):
         raise ValueError(f"{where}: every label is blank")
     if kind is None:
-        fractions = any(isinstance(v, float) and not v.is_integer() for v in values)
-        kind = "regression" if fractions else classification_of(columns)
-    made = make_task(columns, kind, metric, where)
-    return Task(made.kind, made.targets, made.metric, made.labels, rank)
+        numbers = [values for values in columns.values() if values.dtype == np.float64]
+        fractions = any((np.mod(values, 1) > 0).any() for values in numbers)
+        kind = "regression" if fractions or any(units) else classification_of(columns, where)
+    return replace(make_task(columns, kind, metric, where, units), rank=rank)
 
 
 def _joined(parts: Sequence[Targets | None], files: Sequence[Path]) -> Targets:
@@ -145,9 +160,8 @@ def _joined(parts: Sequence[Targets | None], files: Sequence[Path]) -> Targets:
 
 
 def _from_table(
-    folder: Path, files: Sequence[Path], target: Sequence[str] | None
+    table: Table, folder: Path, files: Sequence[Path], target: Sequence[str] | None
 ) -> tuple[Targets, dict[str, NDArray[np.int64]] | None]:
-    table = read_table(folder / LABELS)
     names = [Path(cell.strip()).as_posix() for cell in texts(table, "file")]
     wanted = [file.relative_to(folder).as_posix() for file in files]
     twice = {name for name in names if names.count(name) > 1}

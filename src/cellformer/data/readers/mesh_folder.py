@@ -18,6 +18,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_ends
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import GraphSet, Kind, Metric, Task
+from cellformer.data.quantities import Censored
 from cellformer.data.readers.labels import (
     ReadCells,
     Targets,
@@ -26,10 +27,10 @@ from cellformer.data.readers.labels import (
     files_with,
     read_labels,
     texts,
-    value_of,
 )
 from cellformer.data.readers.mesh_file import MESH_SUFFIXES, read_mesh
 from cellformer.data.tables.table import Table
+from cellformer.lifting.mesh import Degenerate
 from cellformer.lifting.mesh_features import with_mesh_features
 
 
@@ -44,6 +45,8 @@ def read_mesh_folder(
     kind: Kind | None = None,
     metric: Metric | None = None,
     task: Task | None = None,
+    censored: Censored = "refuse",
+    degenerate: Degenerate = "fail",
 ) -> GraphSet:
     """The meshes of a folder, by name, with features from their geometry and their own faces.
 
@@ -54,14 +57,14 @@ def read_mesh_folder(
     files = files_with(folder, MESH_SUFFIXES)
     if not files:
         raise ValueError(f"{folder} holds no mesh ({', '.join(MESH_SUFFIXES)})")
-    meshes = [with_mesh_features(read_mesh(file)) for file in files]
+    meshes = [with_mesh_features(read_mesh(file, degenerate)) for file in files]
     of_cells = {
         "vertices": counted("vertices", [mesh.num_cells[0] for mesh in meshes]),
         "edges": _by_ends(meshes),
         "faces": counted("faces", [mesh.num_cells[2] for mesh in meshes]),
     }
     labels = read_labels(folder, files, target, of_cells)
-    posed, values = labels.encoded(task, kind, metric, str(folder))
+    posed, values = labels.encoded(task, kind, metric, str(folder), censored)
     if posed is None or values is None:
         return complex_set(meshes, name=folder.name, split=labels.split)
     if posed.rank is None:
@@ -79,7 +82,7 @@ def _by_ends(meshes: Sequence[CellComplex]) -> ReadCells:
         columns = columns_of(table, target, ("a", "b"))
         found: Targets = {name: [None] * mesh.num_cells[1] for name in columns}
         for line, (a, b) in enumerate(zip(texts(table, "a"), texts(table, "b"), strict=True)):
-            edge = edges.get(frozenset((value_of(a), value_of(b))))
+            edge = edges.get(frozenset((_vertex(a), _vertex(b))))
             if edge is None:
                 raise ValueError(
                     f"{table.where}, label {line} (counted from 0): no edge joins {a} and {b}"
@@ -89,3 +92,11 @@ def _by_ends(meshes: Sequence[CellComplex]) -> ReadCells:
         return found
 
     return read
+
+
+def _vertex(cell: str) -> int | None:
+    """The number of a vertex, None for anything else."""
+    try:
+        return int(cell)
+    except ValueError:
+        return None

@@ -283,7 +283,7 @@ def _kind(
             if str(arrays["kind"]) == known:
                 return known  # type: ignore[no-any-return]
         raise ValueError(f"{file}: 'kind' is {str(arrays['kind'])!r}, not one of {get_args(Kind)}")
-    return "regression" if arrays["y"].dtype.kind == "f" else classification_of(columns)
+    return "regression" if arrays["y"].dtype.kind == "f" else classification_of(columns, str(file))
 
 
 def _split(

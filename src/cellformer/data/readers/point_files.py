@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cellformer.basics.archives import one_line
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
-from cellformer.data.readers.mesh_file import MeshFileError, read_mesh
+from cellformer.data.readers.mesh_file import read_mesh
 
 POINT_SUFFIXES = (".xyz", ".npy")
 """The suffixes of files that hold points and nothing else."""
@@ -56,7 +56,7 @@ def has_faces(path: Path) -> bool:
         return path.suffix.lower() not in POINT_SUFFIXES
     try:
         return read_mesh(path).num_cells[2] > 0
-    except MeshFileError:
+    except ValueError:
         return True  # its reader tells what is wrong
 
 

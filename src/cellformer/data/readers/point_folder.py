@@ -16,6 +16,7 @@ import numpy as np
 from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import GraphSet, Kind, Metric, Task, digest_of
 from cellformer.data.identity import identity
+from cellformer.data.quantities import Censored
 from cellformer.data.readers.labels import counted, files_with, read_labels
 from cellformer.data.readers.point_files import (
     FACELESS_SUFFIXES,
@@ -73,6 +74,7 @@ def read_point_folder(
     metric: Metric | None = None,
     task: Task | None = None,
     neighbors: PointNeighbors | None = None,
+    censored: Censored = "refuse",
 ) -> GraphSet:
     """The point clouds of a folder, by name, with features from their geometry.
 
@@ -88,7 +90,7 @@ def read_point_folder(
     graphs = PointClouds(clouds, neighbors or PointNeighbors())
     sizes = [cloud.num_vertices for cloud in clouds]
     labels = read_labels(folder, files, target, {"vertices": counted("vertices", sizes)})
-    posed, values = labels.encoded(task, kind, metric, str(folder))
+    posed, values = labels.encoded(task, kind, metric, str(folder), censored)
     if posed is None or values is None:
         values = np.zeros((len(files), 0), np.float32)
     offsets = None

@@ -75,6 +75,42 @@ def read_delimited(
     )
 
 
+def decoded(stream: io.BufferedIOBase, where: str, charset: str | None) -> Iterator[str]:
+    """The lines of a text, gzipped or not; its charset is found out as by `read_delimited`.
+
+    Raises ValueError, naming ``where``, where it is not in that charset, or cut short.
+    """
+    try:
+        text = _unzipped(stream)
+        found = charset or detect_charset(text, where)
+        if not _decodes(text, found):
+            if found != "utf-8-sig" or charset:
+                raise ValueError(f"{where} cannot be read as {found}; name another charset")
+            text, found = _mended(text, where), "utf-8"
+        return _lines(text, found)
+    except (OSError, EOFError, LookupError, zlib.error) as error:
+        raise ValueError(f"{where} cannot be read: {error}") from None
+
+
+def _lines(stream: io.BufferedIOBase, charset: str) -> Iterator[str]:
+    reader = io.TextIOWrapper(stream, charset, newline=None)  # type: ignore[type-var]
+    try:
+        yield from reader
+    finally:
+        reader.detach()  # whoever opened the stream closes it
+
+
+def sample_of(stream: io.BufferedIOBase, where: str, charset: str | None) -> str:
+    """The first whole lines of a text, gzipped or not; the stream is left at its start."""
+    try:
+        text = _unzipped(stream)
+        sample = _sample(text, charset or "utf-8", errors="replace")
+    except (OSError, EOFError, LookupError, zlib.error) as error:
+        raise ValueError(f"{where} cannot be read: {error}") from None
+    stream.seek(0)
+    return sample
+
+
 def detect_charset(stream: io.BufferedIOBase, where: str) -> str:
     """The name of the encoding, for Python; reads the stream and leaves it at its start."""
     start = stream.read(4)
@@ -146,11 +182,11 @@ def _mended(stream: io.BufferedIOBase, where: str) -> io.BytesIO:
     return io.BytesIO("".join(parts).encode("utf-8"))
 
 
-def _sample(stream: io.BufferedIOBase, charset: str) -> str:
+def _sample(stream: io.BufferedIOBase, charset: str, errors: str = "strict") -> str:
     """The first whole lines."""
     raw = stream.read(SAMPLE_BYTES)
     stream.seek(0)
-    text = codecs.getincrementaldecoder(charset)().decode(raw)
+    text = codecs.getincrementaldecoder(charset)(errors).decode(raw)
     if len(raw) == SAMPLE_BYTES and (end := max(text.rfind("\n"), text.rfind("\r"))) > 0:
         text = text[: end + 1]
     return text

@@ -9,18 +9,17 @@ from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet
 
-from cellformer.basics.archives import one_line
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.suggestions import did_you_mean
-from cellformer.data.tables.delimited import Dialect, read_delimited
+from cellformer.data.tables.delimited import Dialect
+from cellformer.data.tables.formats import TABLE_ENDINGS, WRITTEN_ENDINGS, read_rows
 from cellformer.data.tables.writing import write_delimited
 
+INCHI_NAMES = ("inchi", "standard_inchi", "stdinchi", "std_inchi", "inchi_string")
 SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "mol_smiles", "mol", "molecule",
                 "structure", "smi")  # fmt: skip
 STANDARD_STREAM = "-"
-TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".parquet")
 
 
 @runtime_checkable
@@ -45,6 +44,7 @@ class Table:
     where: str  # for messages
     frame: pd.DataFrame  # never changed
     dialect: Dialect = field(default_factory=Dialect)
+    faults: dict[int, str] = field(default_factory=dict)  # why rows have no molecule, by row
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -86,12 +86,15 @@ class Table:
         return column
 
     def smiles_column(self, name: str | None = None) -> str:
-        """The name of the SMILES column, as given or by the usual names in any case."""
+        """The name of the SMILES column, as given or by the usual names in any case.
+
+        Where there is none, a column of InChI is taken.
+        """
         if name is not None:
             self.column(name)
             return name
         by_name = {column.strip().lower(): column for column in reversed(self.header)}
-        for usual in SMILES_NAMES:
+        for usual in (*SMILES_NAMES, *INCHI_NAMES):
             if usual in by_name:
                 return by_name[usual]
         raise ValueError(
@@ -108,31 +111,29 @@ def is_table(source: object) -> bool:
     return isinstance(source, ArrowFrame)
 
 
+def is_written(path: str | os.PathLike[str]) -> bool:
+    """Whether this is the name of a table that `write_table` writes."""
+    return os.fspath(path).lower().endswith(WRITTEN_ENDINGS)
+
+
 def read_table(
     path: str | os.PathLike[str], separator: str | None = None, charset: str | None = None
 ) -> Table:
-    """Reads delimited text (``-`` for standard input), plain or gzipped, or a parquet file.
+    """Reads delimited text, an SDF, lines of SMILES, a parquet file, or the first sheet of .xlsx.
 
-    Separator, charset and line ending are found out unless given, see `read_delimited`. Raises
-    FileNotFoundError, and ValueError, naming the line, if the file is not a table.
+    Texts may be gzipped. What a ``.txt`` file and ``-``, the standard input, hold is told by their
+    beginning. Separator, charset and line ending are found out unless given, see `read_delimited`.
+    Raises FileNotFoundError, and ValueError, naming the line, if the file is not a table.
     """
     if os.fspath(path) == STANDARD_STREAM:
         stream = io.BytesIO(sys.stdin.buffer.read())
-        return Table(
-            "standard input", *read_delimited(stream, "standard input", separator, charset)
-        )
+        where = "standard input"
+        return Table(where, *read_rows(stream, where, STANDARD_STREAM, separator, charset))
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no file {file}")
-    if file.suffix.lower() == ".parquet":
-        try:
-            rows = pyarrow.parquet.read_table(file)
-            rows.validate(full=True)  # texts that are no UTF-8
-            return Table(str(file), rows.to_pandas())
-        except Exception as error:  # a damaged file raises nearly any kind
-            raise ValueError(f"{file} cannot be read as parquet ({one_line(error)})") from None
     with file.open("rb") as opened:
-        return Table(str(file), *read_delimited(opened, str(file), separator, charset))
+        return Table(str(file), *read_rows(opened, str(file), file.name, separator, charset))
 
 
 def write_table(
@@ -151,7 +152,7 @@ def write_table(
     ending = file.name.lower().removesuffix(".gz")
     if ending.endswith(".parquet"):
         with replace_atomically(file) as unfinished:
-            frame.to_parquet(unfinished, index=False)
+            _of_one_kind(frame).to_parquet(unfinished, index=False)
         return
     separator = dialect.separator
     if ending.endswith((".tsv", ".tab")):
@@ -166,3 +167,13 @@ def write_table(
             encoding="utf-8-sig" if dialect.mark else "utf-8",
             compression="gzip" if file.name.lower().endswith(".gz") else None,
         )
+
+
+def _of_one_kind(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with texts in columns of several kinds of cells, as spreadsheets may have them."""
+    kept = frame.copy()
+    for place in range(len(frame.columns)):
+        cells = frame.iloc[:, place]
+        if pd.api.types.infer_dtype(cells, skipna=True).startswith("mixed"):
+            kept.isetitem(place, cells.map(str, na_action="ignore").to_numpy(object))
+    return kept

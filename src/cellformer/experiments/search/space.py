@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from cellformer.basics.aliases import check_aliases
 from cellformer.basics.keys import check_keys
 from cellformer.training.config import RunConfig
 
@@ -74,7 +75,9 @@ class SearchSpace:
         value that no configuration can have, the other fields being those of ``base`` or searched.
         """
         try:
-            values = yaml.safe_load(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            check_aliases(text)
+            values = yaml.safe_load(text)
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise ValueError(f"{path}: cannot be read as a search space ({error})") from error
         return cls.parse(values, base, str(path))

@@ -98,7 +98,8 @@ def find_cycles(
         )
         raise LiftingLimitError(
             f"{what} of length 3 to {longest}; allow only shorter cycles, "
-            "raise the limit, leave this graph out, or set over_limit='truncate'"
+            "raise the limit, or set data.over_limit to skip or truncate (in Python "
+            "over_limit='truncate' of the lifting)"
         )
     if outcome != COMPLETE:
         within, beyond = 2, longest  # there is no cycle of length 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32
+from jaxtyping import Float
 
 from cellformer.data.dataset import GraphSet
 from cellformer.data.preparation import Source, rows_in, smiles_in
@@ -25,7 +25,7 @@ class Answers:
     """
 
     rows: GraphSet
-    outputs: Float32[np.ndarray, "member answer output"]
+    outputs: Float[np.ndarray, "member answer output"]
     reasons: tuple[str, ...]  # one per answer, empty where there is no failure
     cells: pd.DataFrame | None = None  # of a task of cells: "row" and "cell" of every answer
 
@@ -50,9 +50,9 @@ def open_input(
 
 def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
     """Answers for all rows; never raises because of a row."""
-    outputs = np.full((len(ensemble.runs), len(rows), ensemble.task.outputs), np.nan, np.float32)
     rank = ensemble.task.rank
     prepared: Prepared | None = None
+    found: Float[np.ndarray, "member answer output"]
     found = np.zeros((len(ensemble.runs), 0, ensemble.task.outputs), np.float32)
     reasons = np.full(len(rows), "", dtype=object)
     try:
@@ -62,18 +62,19 @@ def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
     else:
         failures = prepared.failures
         found = ensemble.answers(prepared.complexes, np.arange(len(prepared.rows)))
-        if rank is None:
-            outputs[:, prepared.rows] = found
     for row, reason in failures:
         reasons[row] = reason
     if rank is not None:
         frame = cell_rows(prepared, rank, len(rows))
         return Answers(
             rows,
-            np.stack([spread_outputs(one, frame) for one in found]).astype(np.float32),
+            np.stack([spread_outputs(one, frame) for one in found]).astype(found.dtype),
             tuple(reasons[frame["row"].to_numpy()].tolist()),
             frame.drop(columns="place"),
         )
+    outputs = np.full((len(found), len(rows), ensemble.task.outputs), np.nan, found.dtype)
+    if prepared is not None:
+        outputs[:, prepared.rows] = found
     return Answers(rows, outputs, tuple(reasons.tolist()))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float, Int64
 from scipy.special import log_expit, log_softmax, logsumexp
 
 from cellformer.basics.decoding import decoded
@@ -64,7 +64,7 @@ class Ensemble:
 
     def answers(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
-    ) -> Float32[np.ndarray, "member row output"]:
+    ) -> Float[np.ndarray, "member row output"]:
         """What each member says: values in the user's units, or logits."""
         return np.stack([run.outputs(complexes, chosen) for run in self.runs])
 

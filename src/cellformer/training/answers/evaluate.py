@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float32
+from jaxtyping import Float
 
 from cellformer.data.dataset import Task
 from cellformer.data.preparation import Source
@@ -85,7 +85,8 @@ def evaluate_with(
     if len(ensemble.runs) > 1:
         result["members"] = len(ensemble.runs)
     targets = np.array(complexes.targets_of(chosen))
-    outputs = pooled(task, ensemble.answers(complexes, chosen)).astype(np.float32)
+    answers = ensemble.answers(complexes, chosen)
+    outputs = pooled(task, answers).astype(answers.dtype)
     result |= _scores(task, outputs, targets)
     if interval is not None:
         widths = residuals_for(ensemble, calibrate).half_widths(interval)
@@ -99,8 +100,8 @@ def evaluate_with(
 
 def _scores(
     task: Task,
-    outputs: Float32[np.ndarray, "row output"],
-    targets: Float32[np.ndarray, "row target"],
+    outputs: Float[np.ndarray, "row output"],
+    targets: Float[np.ndarray, "row target"],
 ) -> dict[str, Any]:
     told: dict[str, Any] = {"scores": score_outputs(task, outputs, targets)}
     if len(task.targets) > 1:

@@ -1,5 +1,6 @@
 """Predict row by row."""
 
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from cellformer.data.tables.frames import attach
 from cellformer.data.tables.table import ArrowFrame
 from cellformer.training.answers.answer import answer, open_input, residuals_for
 from cellformer.training.answers.ensemble import Ensemble, pooled, spread
+
+logger = logging.getLogger(__name__)
 
 OnError = Literal["null", "skip", "fail"]
 
@@ -89,6 +92,9 @@ def predict_with(
     elif calibrate is not None:
         raise ValueError("rows to calibrate on are of use only with the level of an interval")
     answers = answer(ensemble, rows)
+    for target, unit in zip(ensemble.task.targets, ensemble.task.units, strict=False):
+        if unit:
+            logger.info("predictions of %s are in %s", target, unit)
     failed = [place for place, reason in enumerate(answers.reasons) if reason]
     if failed and on_error == "fail":
         first = failed[0] if answers.cells is None else int(answers.cells["row"].iloc[failed[0]])
@@ -118,8 +124,8 @@ def columns_of(
     half_widths: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
     """Answers as columns of a table; NaN gives blanks."""
-    outputs = pooled(task, answers).astype(np.float32)
-    apart = spread(task, answers).astype(np.float32) if len(answers) > 1 else None
+    outputs = pooled(task, answers).astype(answers.dtype)
+    apart = spread(task, answers).astype(answers.dtype) if len(answers) > 1 else None
     failed = np.asarray(np.isnan(outputs).any(axis=1))
     columns: dict[str, Any] = {}
     if task.kind == "multiclass":
@@ -142,8 +148,9 @@ def columns_of(
         if apart is not None:
             columns[f"uncertainty{ending}"] = apart[:, number]
         if half_widths is not None:
-            columns[f"lower{ending}"] = outputs[:, number] - np.float32(half_widths[number])
-            columns[f"upper{ending}"] = outputs[:, number] + np.float32(half_widths[number])
+            half = outputs.dtype.type(half_widths[number])
+            columns[f"lower{ending}"] = outputs[:, number] - half
+            columns[f"upper{ending}"] = outputs[:, number] + half
     return columns
 
 

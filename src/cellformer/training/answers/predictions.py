@@ -27,8 +27,10 @@ def predictions_of(
 
 def write_predictions(path: Path, tables: Sequence[pd.DataFrame]) -> None:
     """Writes predictions.csv; numbers read back the same."""
+    rows = pd.concat(tables)
+    digits = 17 if (rows.dtypes == np.float64).any() else 9
     with replace_atomically(path) as unfinished:
-        write_delimited(pd.concat(tables), unfinished, float_format="%.9g")
+        write_delimited(rows, unfinished, float_format=f"%.{digits}g")
 
 
 def _of_part(

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int64
+from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 
 from cellformer.complexes.many.ragged import RaggedComplexes
@@ -31,7 +31,7 @@ from cellformer.training.runs.summary import (
     undefined_as_none,
 )
 
-Outputs: TypeAlias = Float32[np.ndarray, "row output"]
+Outputs: TypeAlias = Float[np.ndarray, "row output"]
 MOST_TARGETS = 3
 """Of more targets the closing lines of a run do not tell the classes."""
 Answer: TypeAlias = Callable[[RaggedComplexes, Int64[np.ndarray, " chosen"]], Outputs]
@@ -154,8 +154,8 @@ def residuals_of(task: Task, materials: Materials, part: str, outputs: Outputs) 
 
 def score_outputs(
     task: Task,
-    outputs: Float32[np.ndarray, "row output"],
-    targets: Float32[np.ndarray, "row target"],
+    outputs: Float[np.ndarray, "row output"],
+    targets: Float[np.ndarray, "row target"],
 ) -> dict[str, float]:
     """The metrics of predictions that are arrays."""
     return scores(task, torch.from_numpy(np.array(outputs)), torch.from_numpy(np.array(targets)))
@@ -163,7 +163,7 @@ def score_outputs(
 
 def constant_outputs(
     task: Task, training_targets: NDArray[np.floating], rows: int
-) -> Float32[np.ndarray, "row output"]:
+) -> Float[np.ndarray, "row output"]:
     """The best that one answer for all rows can do: the training median, or the commonest class.
 
     Where squares are what counts, it is the training mean.
@@ -178,12 +178,10 @@ def constant_outputs(
             columns.append([float(np.mean(known)) - 0.5 if len(known) else 0.0])
         else:
             columns.append(np.bincount(known.astype(int), minlength=task.outputs).tolist())
-    return np.tile(np.concatenate(columns).astype(np.float32), (rows, 1))
+    return np.tile(np.concatenate(columns).astype(training_targets.dtype), (rows, 1))
 
 
-def class_counts(
-    task: Task, targets: Float32[np.ndarray, "row target"]
-) -> dict[str, dict[str, int]]:
+def class_counts(task: Task, targets: Float[np.ndarray, "row target"]) -> dict[str, dict[str, int]]:
     """How many rows each target has of each class, by its label; unknown ones are not counted."""
     counts = {}
     for name, column in zip(task.targets, targets.T, strict=True):

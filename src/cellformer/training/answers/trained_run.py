@@ -6,7 +6,7 @@ from pathlib import Path
 import lightning.pytorch as pl
 import numpy as np
 import torch
-from jaxtyping import Float32, Int64
+from jaxtyping import Float, Int64
 
 from cellformer.basics.archives import one_line
 from cellformer.basics.parts.trust import PartRefusedError
@@ -65,7 +65,7 @@ class TrainedRun:
 
     def outputs(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
-    ) -> Float32[np.ndarray, "row output"]:
+    ) -> Float[np.ndarray, "row output"]:
         """Predictions of some complexes: values in the user's units, or logits."""
         return outputs_of(self.module, self.config.training, complexes, chosen)
 
@@ -87,7 +87,7 @@ def outputs_of(
     config: TrainingConfig,
     complexes: RaggedComplexes,
     chosen: Int64[np.ndarray, " chosen"],
-) -> Float32[np.ndarray, "row output"]:
+) -> Float[np.ndarray, "row output"]:
     """Predictions of some complexes: values in the user's units, or logits."""
     if not len(chosen):
         return np.zeros((0, module.task.outputs), np.float32)
@@ -109,7 +109,8 @@ def outputs_of(
         )
         parts = trainer.predict(module, loader)
     assert parts is not None
-    rows: Float32[np.ndarray, "row output"] = (
-        torch.cat([part for part in parts if isinstance(part, torch.Tensor)]).float().cpu().numpy()
-    )
+    told = torch.cat([part for part in parts if isinstance(part, torch.Tensor)]).cpu()
+    rows: Float[np.ndarray, "row output"] = (
+        told if told.dtype == torch.float64 else told.float()
+    ).numpy()
     return rows

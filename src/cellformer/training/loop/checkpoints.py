@@ -6,8 +6,10 @@ import time
 from typing import Any
 
 import lightning.pytorch as pl
+from lightning.pytorch.callbacks import EarlyStopping
 
 from cellformer.basics.files import blamed, replace_atomically
+from cellformer.training.loop.budget import StopAfter
 from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.states import save_state
@@ -35,6 +37,7 @@ class Checkpoints(pl.Callback):
         self.best_epoch = -1
         self.curve: list[Row] = []
         self.ended = False
+        self.planned: int | None = None  # the steps that the training was laid out for
         self.continued = False  # whether this process has written the curve
         self.started = time.monotonic()
 
@@ -46,6 +49,7 @@ class Checkpoints(pl.Callback):
             "best_epoch": self.best_epoch,
             "curve": self.curve,
             "ended": self.ended,
+            "planned": self.planned,
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -55,10 +59,19 @@ class Checkpoints(pl.Callback):
         self.best_epoch = state_dict["best_epoch"]
         self.curve = state_dict["curve"]
         self.ended = state_dict.get("ended", False)  # runs of before have none
+        self.planned = state_dict.get("planned")
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Leaves a training that ended before its last epoch as it is."""
-        trainer.should_stop = self.ended
+        """Leaves a training that has ended as it is, unless it was laid out for more steps since.
+
+        States of before do not say for how many it was: where nothing else could end it, those
+        that it took.
+        """
+        assert isinstance(pl_module, CellularModule)
+        limits = [each for each in trainer.callbacks if isinstance(each, EarlyStopping | StopAfter)]  # type: ignore[attr-defined]
+        planned = self.planned or (math.inf if limits else trainer.global_step)
+        trainer.should_stop = self.ended and pl_module.total_steps <= planned
+        self.planned = pl_module.total_steps
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the clock of the epoch."""

@@ -87,6 +87,15 @@ class CellularModule(pl.LightningModule):
         average: nn.Module = self.averaged.module
         return average
 
+    def on_train_start(self) -> None:
+        """Takes the rate where the schedule is now: it may be laid out for more epochs than it was
+        when the state that training goes on from was kept."""
+        schedule = self.lr_schedulers()
+        assert isinstance(schedule, LambdaLR)
+        factor = warmup_cosine(schedule.last_epoch, self.total_steps, self.optimizer.warmup)
+        for group, peak in zip(schedule.optimizer.param_groups, schedule.base_lrs, strict=True):
+            group["lr"] = peak * factor
+
     def on_train_batch_start(self, batch: CellBatch, batch_idx: int) -> None:
         """Makes the randomness of a step a function of seed and step, so that resuming is exact."""
         # Processes that train together drop different cells.

@@ -33,6 +33,7 @@ class Materials:
     split: dict[str, Int64[np.ndarray, " _"]]  # numbers of complexes that have a target
     failures: tuple[tuple[int, str], ...]  # rows that have no complex, with the reason
     leaks: tuple[Leak, ...] = ()  # molecules in several parts
+    column_units: tuple[str, ...] = ()  # of the descriptors that the source brings
     copies: int = 1  # of the rows of the source: one for each part, where cells are split
 
     @property
@@ -99,6 +100,7 @@ def gathered(
             for row, reason in prepared.failures
         ),
         find_leaks(rows, split),
+        source.column_units,
         len(PARTS) if within else 1,
     )
 

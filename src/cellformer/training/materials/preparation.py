@@ -38,7 +38,9 @@ def preparation_of(config: PreparationConfig, source: str | os.PathLike[str]) ->
         smiles_column=config.smiles_column,
         separator=config.separator,
         charset=config.charset,
+        censored=config.censored,
         neighbors=_neighbors(config),
+        degenerate=config.degenerate,
         over_limit="skip" if config.over_limit == "skip" else "fail",
         reader=None if config.reader is None else READERS.make(config.reader),
     )
@@ -64,14 +66,21 @@ def open_with(
 def check_use(config: PreparationConfig, opened: GraphSet) -> None:
     """Raises ValueError for a field that was given and that the source has no use for."""
     clouds = isinstance(opened.graphs, PointClouds)
+    task = opened.task_or_none
+    numbers = opened.columns is not None or (task is not None and task.kind == "regression")
     useless: dict[str, bool] = {
+        "censored": config.censored != "refuse" and not numbers,
         "features": config.features != "auto" and not isinstance(opened.graphs, SmilesList),
         "neighbors": config.neighbors is not None and not clouds,
         "radius": config.radius is not None and not clouds,
         "max_dim": config.max_dim is not None
         and not (clouds or LIFTINGS.takes(config.lifting, "max_dim")),
     }
-    of = {"features": "molecules given as SMILES", "max_dim": "point clouds and cliques"}
+    of = {
+        "censored": "columns of numbers to learn, or of descriptors",
+        "features": "molecules given as SMILES",
+        "max_dim": "point clouds and cliques",
+    }
     if clouds and config.max_dim is not None and config.max_dim < 2:
         raise ValueError("data.max_dim must be at least 2 for point clouds, which have triangles")
     for name, is_useless in useless.items():

@@ -1,7 +1,7 @@
 """The rows of a source that train, validate and test."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Int64
@@ -57,8 +57,9 @@ def open_rows(config: DataConfig, preparation: Preparation) -> SourceRows:
     named = {"train": config.source, "val": config.val_file, "test": config.test_file}
     files = {part: file for part, file in named.items() if file is not None}
     task = source.task
+    alike = replace(preparation, column_units=source.column_units)
     sets = [
-        preparation.open(file, target=task.targets, task=task)
+        alike.open(file, target=task.targets, task=task)
         for part, file in files.items()
         if part != "train"
     ]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cellformer.basics.parts.trust import allowed_parts
 from cellformer.basics.stopping import RESUME_ME, StopRequests, StopSignal
+from cellformer.training.loop.divergence import DIVERGED, TrainingDiverged
 from cellformer.training.loop.world import PeerError
 
 GRACE = 10.0
@@ -20,8 +21,8 @@ GRACE = 10.0
 def launch(folder: Path, processes: int, stop_after: int | None, requests: StopRequests) -> None:
     """Has this many processes go on with the run of a folder, and passes signals on to them.
 
-    Raises StopSignal if they were stopped, and PeerError if one of them fails; the others are then
-    ended too.
+    Raises StopSignal if they were stopped, TrainingDiverged where the first of them has told so,
+    and PeerError if one of them fails; the others are then ended too.
     """
     address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
     threads = str(max(1, (os.cpu_count() or 1) // processes))
@@ -57,6 +58,8 @@ def launch(folder: Path, processes: int, stop_after: int | None, requests: StopR
     died_of_it = requests.number and -requests.number in codes  # before it could listen
     if RESUME_ME in codes or died_of_it:
         raise StopSignal(requests.number or signal.SIGTERM)
+    if DIVERGED in codes:
+        raise TrainingDiverged("training has diverged; see the message above")
     killed = [(rank, -code) for rank, code in enumerate(codes) if code < 0]
     for rank, number in killed:
         raise PeerError(

@@ -107,12 +107,16 @@ def _task(told: Any) -> Task:
         isinstance(word, str | int | float) for word in labels
     ):
         raise ValueError(f"task.labels must be words or numbers, got {labels!r}")
+    units = told.get("units", [])
+    if not isinstance(units, list) or not all(isinstance(unit, str) for unit in units):
+        raise ValueError(f"task.units must be words, got {units!r}")
     return Task(
         told["kind"],
         tuple(targets),
         told["metric"],
         tuple(labels),
-        told.get("rank"),  # runs of before have none
+        told.get("rank"),  # runs of before have none, nor units
+        tuple(units),
     )
 
 

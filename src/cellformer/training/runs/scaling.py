@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
-from torch import Tensor, as_tensor
+from torch import Tensor, tensor
+
+from cellformer.basics.rounding import HALF_UNIT, MOST_LOST
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,14 @@ class Scaling:
 
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
+
+    @property
+    def wide(self) -> bool:
+        """Whether values in the user's units need 64 bits, see `narrowed`."""
+        return any(
+            abs(mean) * HALF_UNIT > MOST_LOST * deviation
+            for mean, deviation in zip(self.mean, self.deviation, strict=True)
+        )
 
     @classmethod
     def none(cls, num_targets: int) -> "Scaling":
@@ -35,9 +45,17 @@ class Scaling:
         return cls(tuple(mean), tuple(deviation))
 
     def scale(self, targets: Float[Tensor, "complex target"]) -> Float[Tensor, "complex target"]:
-        """From the user's units to those of training."""
-        return (targets - as_tensor(self.mean).to(targets)) / as_tensor(self.deviation).to(targets)
+        """From the user's units to those of training, in 32 bits."""
+        scaled = (targets - self._tensor(self.mean, targets)) / self._tensor(
+            self.deviation, targets
+        )
+        return scaled.float()
 
     def unscale(self, values: Float[Tensor, "complex target"]) -> Float[Tensor, "complex target"]:
-        """From the units of training to the user's."""
-        return values * as_tensor(self.deviation).to(values) + as_tensor(self.mean).to(values)
+        """From the units of training to the user's, in 64 bits where it takes them."""
+        values = values.double() if self.wide else values
+        return values * self._tensor(self.deviation, values) + self._tensor(self.mean, values)
+
+    @staticmethod
+    def _tensor(numbers: tuple[float, ...], like: Tensor) -> Float[Tensor, " target"]:
+        return tensor(numbers, dtype=like.dtype, device=like.device)

@@ -1,0 +1,108 @@
+"""What a file of rows is, by its name or by its beginning, and its reader."""
+
+import io
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pandas as pd
+import pyarrow.parquet
+
+from cellformer.basics.archives import one_line
+from cellformer.data.tables.delimited import Dialect, decoded, read_delimited, sample_of
+from cellformer.data.tables.sdf import is_sdf, read_sdf
+from cellformer.data.tables.smiles_lines import is_smiles_lines, read_smiles_lines
+
+WRITTEN_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".parquet")
+"""Of tables that are written too."""
+TABLE_ENDINGS = (*WRITTEN_ENDINGS, ".sdf", ".sdf.gz", ".smi", ".smi.gz", ".txt", ".txt.gz", ".xlsx")
+
+Contents: TypeAlias = tuple[pd.DataFrame, Dialect, dict[int, str]]
+"""The cells, how the text was written, and why rows cannot be used."""
+
+logger = logging.getLogger(__name__)
+
+
+def read_rows(
+    stream: io.BufferedIOBase, where: str, name: str, separator: str | None, charset: str | None
+) -> Contents:
+    """The rows of a file that is called ``name``; of other names the beginning tells what it is.
+
+    Raises ValueError, naming ``where``, for a damaged file, and for a separator or a charset of
+    a format that has its own.
+    """
+    ending = name.lower().removesuffix(".gz").rpartition(".")[2]
+    if ending in ("csv", "tsv", "tab"):
+        return *read_delimited(stream, where, separator, charset), {}
+    if ending not in ("parquet", "xlsx", "sdf", "smi"):
+        ending = "delimited" if separator else _told(stream, where, charset)
+    if ending == "delimited":
+        return *read_delimited(stream, where, separator, charset), {}
+    chosen = {"separator": separator}
+    if ending in ("parquet", "xlsx"):
+        chosen["charset"] = charset
+    for option, value in chosen.items():
+        if value is not None:
+            raise ValueError(f"{option} is of no use to {where}, which has its own")
+    if ending == "sdf":
+        frame, faults = read_sdf(stream, where, charset)
+        return frame, Dialect(), faults
+    if ending == "smi":
+        return read_smiles_lines(decoded(stream, where, charset), where), Dialect(), {}
+    read = {"parquet": _read_parquet, "xlsx": _read_excel}[ending]
+    return _guarded(read, stream, where, ending), Dialect(), {}
+
+
+def _told(stream: io.BufferedIOBase, where: str, charset: str | None) -> str:
+    """Which format a stream has by its beginning."""
+    start = stream.read(4)
+    stream.seek(0)
+    if start == b"PAR1":
+        return "parquet"
+    if start == b"PK\x03\x04":
+        return "xlsx"
+    sample = sample_of(stream, where, charset)
+    if is_sdf(sample):
+        return "sdf"
+    return "smi" if is_smiles_lines(sample) else "delimited"
+
+
+def _guarded(
+    read: Callable[[io.BufferedIOBase, str], pd.DataFrame],
+    stream: io.BufferedIOBase,
+    where: str,
+    ending: str,
+) -> pd.DataFrame:
+    try:
+        return read(stream, where)
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # a damaged file raises nearly any kind
+        raise ValueError(f"{where} cannot be read as {ending} ({one_line(error)})") from None
+
+
+def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
+    rows = pyarrow.parquet.read_table(stream)
+    rows.validate(full=True)  # texts that are no UTF-8
+    frame: pd.DataFrame = rows.to_pandas()
+    return frame
+
+
+def _read_excel(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
+    """The first sheet, cells as they are; rows without any are left out."""
+    try:
+        import openpyxl  # noqa: F401
+    except ModuleNotFoundError as missing:
+        raise ImportError(
+            f"{where}: .xlsx files are read by {missing.name}: pip install 'cellformer[xlsx]'"
+        ) from missing
+    with pd.ExcelFile(stream, engine="openpyxl") as book:
+        first, *others = map(str, book.sheet_names)
+        if others:
+            logger.info("%s: its first sheet, %r, is read, of %d", where, first, len(others) + 1)
+        frame: pd.DataFrame = pd.read_excel(
+            book, sheet_name=first, dtype=object, keep_default_na=False, na_values=[""]
+        )
+    if not len(frame.columns):
+        raise ValueError("the first sheet is empty")
+    return frame.dropna(how="all").reset_index(drop=True)
