@@ -96,6 +96,8 @@ TRAINING = {
     "keep_memory": ({}, False),
     "processes": ({}, 2),
     "compile": ({}, True),
+    "logger": ({}, "csv"),
+    "keep_state": ({}, False),
     "deterministic": ({}, False),
 }
 
@@ -195,7 +197,7 @@ def test_encodings_that_are_none_are_not_joined(base, tmp_path):
 
 
 class Learned:
-    """The weights of trainings and what their loops were given, or why there are none."""
+    """The weights of trainings, what their loops were given and left, or why there are none."""
 
     def __init__(self, folder, patch):
         self.folder = folder
@@ -238,7 +240,8 @@ class Learned:
             cf.train(config, run)
         except ValueError as error:
             return str(error)
-        return (run / "last.safetensors").read_bytes(), tuple(self.given)
+        left = sorted({"resume.ckpt", "tensorboard", "csv"} & {path.name for path in run.iterdir()})
+        return (run / "last.safetensors").read_bytes(), tuple(self.given), left
 
 
 @pytest.fixture(scope="module")

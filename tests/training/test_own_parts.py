@@ -182,7 +182,7 @@ def test_the_command_line_names_parts_and_a_run_folder_does_not(tmp_path, own, t
     assert "Traceback" not in refused.stderr
     told = command("predict", run, "CCO", "--import", file)
     assert told.returncode == 0, told.stderr
-    assert told.stdout.splitlines()[0].startswith("row,prediction")
+    assert told.stdout.splitlines()[0].startswith("smiles,prediction")
 
 
 def test_a_hostile_run_folder_imports_nothing(tiny, tmp_path, capsys, monkeypatch):
