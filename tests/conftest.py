@@ -1,5 +1,6 @@
 """Shapes written in signatures are checked while tests run; no test sees the user's cache."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, T
 from own_parts import INSTALLED, install
 from tiny import SMILES, write_molecules
 
+HELD = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+
 torch.set_num_threads(1)  # the tensors of tests are too small to be worth more
 
 
@@ -31,6 +34,14 @@ def own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CELLFORMER_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def room_for_files():
+    """Stores that tests of before left in cycles are let go where few more could be opened."""
+    yield
+    if len(os.listdir(HELD)) > 100:
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -160,7 +160,8 @@ def test_a_table_goes_from_training_to_predictions(csv_file, tmp_path, capsys, c
     for words, told in (
         (["new.cvs"], "no file or folder new.cvs"),
         (["C1CC"], "unclosed ring"),
-        (["CC", "mols/x.smi"], "no file or folder"),
+        (["CC", "mols/x.abc"], "no file or folder"),
+        (["CC", "mols/x.smi"], "a source"),
         (["CC", "nci"], "a source"),
     ):
         assert main(["predict", "runs/table", *words]) == 1

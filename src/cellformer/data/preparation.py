@@ -353,7 +353,7 @@ class Preparation:
         }
 
 
-def rows_in(source: Source) -> tuple[str | Graph | CellComplex | None, ...] | None:
+def rows_in(source: Source) -> tuple[Any, ...] | None:
     """What a list, series, array or iterator holds; None for any other source."""
     if isinstance(source, str | PathLike | pd.DataFrame | ArrowFrame | Table):
         return None

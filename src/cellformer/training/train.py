@@ -129,7 +129,7 @@ def resume(
 
 
 def _finished(folder: RunFolder) -> Summary:
-    without = "; its state was not kept (training.keep_state), so it cannot be trained on"
+    without = "; its state was not kept (see training.keep_state), so it cannot be trained on"
     logger.info("%s is finished already%s", folder.path, "" if folder.states else without)
     return Summary.read(folder.path)
 
