@@ -105,10 +105,9 @@ def _simplices(cells: CellComplex) -> list[Simplex] | None:
         return None
     corners: list[Simplex] = [frozenset((vertex,)) for vertex in range(cells.num_vertices)]
     for boundary in cells.boundaries:
-        faces = boundary.tocsc()
-        ends = zip(faces.indptr[:-1], faces.indptr[1:], strict=True)
+        ends = zip(boundary.indptr[:-1], boundary.indptr[1:], strict=True)
         corners = [
-            frozenset[int]().union(*(corners[face] for face in faces.indices[start:stop]))
+            frozenset[int]().union(*(corners[face] for face in boundary.indices[start:stop]))
             for start, stop in ends
         ]
     numbers = {vertex for simplex in corners for vertex in simplex}

@@ -61,9 +61,8 @@ def draw_transitions(
         _add_steps(ax, centers[rank][cell], probabilities, places, unit, theme)
         headline(ax, told, theme)
     figure = figure_of(left)
-    kind = "vertex" if rank == 0 and symbols is None else "atom" if rank == 0 else "cell"
-    word = {1: "edge" if symbols is None else "bond"}.get(rank, kind)
-    named = own if rank > 1 else f"{word} {own}"
+    words = ("vertex", "edge") if symbols is None else ("atom", "bond")
+    named = own if rank > 1 else f"{words[rank]} {own}"
     figure.suptitle(title or f"one step from {named}", color=theme.ink, parse_math=False)
     return figure
 

@@ -184,6 +184,10 @@ class PairwiseLayer(nn.Module):
         width = options.width
         self.norms = nn.ModuleList(norm_of(options.norm, width) for _ in range(diagram.num_ranks))
         self.parts = [_parts(diagram, rank) for rank in range(diagram.num_ranks)]
+        self.arriving = [
+            [number for number, arrow in enumerate(diagram.arrows) if arrow.receiver == rank]
+            for rank in range(diagram.num_ranks)
+        ]
         self.projections = nn.ModuleDict(
             {
                 str(rank): nn.Linear(width, width * len(parts), bias=options.projection_bias)
@@ -207,9 +211,9 @@ class PairwiseLayer(nn.Module):
         )
         self.outputs = nn.ModuleDict(
             {
-                str(rank): OutputProjection(options, incoming)
-                for rank in range(diagram.num_ranks)
-                if (incoming := self._incoming(rank))
+                str(rank): OutputProjection(options, len(arrows))
+                for rank, arrows in enumerate(self.arriving)
+                if arrows
             }
         )
         self.dropout = nn.Dropout(options.dropout)
@@ -243,16 +247,12 @@ class PairwiseLayer(nn.Module):
             results = attend_arrows(
                 [self.projections[str(rank)](normed[rank]) for rank in senders],
                 [self._arrow(number, patterns[number], senders, receivers) for number in present],
-                [Shape(len(cells[r]), received * self._incoming(r)) for r in receivers],
+                [Shape(len(cells[r]), received * len(self.arriving[r])) for r in receivers],
                 scale=self.options.scale,
                 dropout=self.options.attention_dropout if self.training else 0.0,
             )
             for rank, columns in zip(receivers, results, strict=True):
-                own = [
-                    pattern
-                    for arrow, pattern in zip(self.diagram.arrows, patterns, strict=True)
-                    if arrow.receiver == rank
-                ]
+                own = [patterns[number] for number in self.arriving[rank]]
                 output = self.outputs[str(rank)](columns, normed[rank], own)
                 after[rank] = self.dropout(output).add_(after[rank])
         for rank in wanted:
@@ -273,7 +273,7 @@ class PairwiseLayer(nn.Module):
         def columns(role: str, rank: int) -> ColumnBlock:
             return ColumnBlock(senders.index(rank), self.parts[rank].index((number, role)) * width)
 
-        before = [other.receiver for other in self.diagram.arrows[:number]].count(arrow.receiver)
+        before = self.arriving[arrow.receiver].index(number)
         name = str(number)
         return self.options.arrow(
             columns("query", arrow.receiver),
@@ -284,10 +284,6 @@ class PairwiseLayer(nn.Module):
             self.thetas[name] if arrow.dense and not self.options.pair_width else None,
             self.terms[name] if self.options.pair_width else None,
         )
-
-    def _incoming(self, rank: int) -> int:
-        """The number of arrows to a rank."""
-        return [arrow.receiver for arrow in self.diagram.arrows].count(rank)
 
 
 def _parts(diagram: TensorDiagram, rank: int) -> list[tuple[int, str]]:
