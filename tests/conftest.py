@@ -37,6 +37,11 @@ def own_cache(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
+def signatures_are_checked_anew():
+    checking.begin_test()
+
+
+@pytest.fixture(autouse=True)
 def room_for_files():
     """Stores that tests of before left in cycles are let go where few more could be opened."""
     yield

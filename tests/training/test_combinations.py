@@ -1,7 +1,7 @@
 """Every attention with every encoding, on real complexes."""
 
 import itertools
-from functools import cache
+from functools import lru_cache
 
 import lightning.pytorch as pl
 import numpy as np
@@ -25,7 +25,7 @@ from cellformer.training.runs.scaling import Scaling
 FILES = {"gcb": "gcb/hard_small_flat.npz", "zinc": "zinc/zinc12k_graphs.npz"}
 
 
-@cache
+@lru_cache(maxsize=1)  # its files stay open
 def prepared(path, encoding):
     """The first 60 complexes of a file."""
     source = open_source(path)
@@ -54,8 +54,8 @@ class FiniteGradients(pl.Callback):
 
 
 @pytest.mark.parametrize(
-    ("name", "attention", "encoding"),
-    list(itertools.product(FILES, ATTENTIONS.names, ENCODINGS.names)),
+    ("name", "encoding", "attention"),
+    list(itertools.product(FILES, ENCODINGS.names, ATTENTIONS.names)),
 )
 def test_two_epochs_train_with_finite_losses_and_gradients(name, attention, encoding, real_data):
     task, complexes = prepared(str(real_data / FILES[name]), encoding)
