@@ -157,12 +157,14 @@ def load(
     weights: Literal["best", "last"] = "best",
     device: Literal["auto", "cpu", "gpu"] | None = None,
     batch_size: int | None = None,
+    samples: int | None = None,
 ) -> Run:
     """Opens a run folder, or that of an ensemble or cross-validation, with its weights.
 
-    It answers on the device, and in batches, of its training unless others are given. Raises
-    FileNotFoundError if the folder lacks a file, ValueError if one is damaged or if there is no
-    such device, `PartRefusedError` where it needs code of others that was not named by
+    It answers on the device, and in batches, of its training unless others are given, and with
+    ``samples`` so many times with dropout (see `predict`). Raises FileNotFoundError if the folder
+    lacks a file, ValueError if one is damaged, if there is no such device and if nothing can be
+    sampled, `PartRefusedError` where it needs code of others that was not named by
     `allow_parts`.
     """
-    return Run(Ensemble.open(Path(run), weights).by(device, batch_size), weights)
+    return Run(Ensemble.open(Path(run), weights).by(device, batch_size, samples), weights)

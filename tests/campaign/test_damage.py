@@ -84,7 +84,7 @@ def told_by(path, rows):
     residuals = Residuals.read(folder.residuals)
     return (
         answers, repr(ensemble.runs[0].config), repr(Summary.read(path)), repr(curve_of(path)),
-        repr(residuals.targets), residuals.half_widths(0.5).tolist(), repr(read_sessions(folder)),
+        repr(residuals.targets), residuals.reach(0.5).tolist(), repr(read_sessions(folder)),
     )  # fmt: skip
 
 

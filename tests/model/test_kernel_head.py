@@ -3,6 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Kernel
 
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.descriptors import Descriptors
@@ -12,6 +14,7 @@ from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import DescribedTransformer
 from cellformer.model.general import general_sparse
+from cellformer.model.kernel_regression import regression
 from cellformer.model.kernels import KernelWeights, shared_counts
 from cellformer.training.runs.weights import load_weights, save_weights
 
@@ -28,9 +31,11 @@ def ragged():
     return replace(made, descriptors=Descriptors(COUNTS, VALUES))
 
 
-def model_for(ragged):
+def model_for(ragged, outputs=1):
     torch.manual_seed(0)
-    shape = replace(DataShape.of(ragged), descriptors=DescriptorShape.of(ragged.descriptors))
+    shape = replace(
+        DataShape.of(ragged, outputs), descriptors=DescriptorShape.of(ragged.descriptors)
+    )
     architecture = ArchitectureConfig(width=8, layers=1, heads=2)
     return DescribedTransformer(ModelConfig(architecture, shape), general_sparse()).eval()
 
@@ -94,3 +99,63 @@ def test_other_precisions_predict_alike(ragged):
     torch.testing.assert_close(head.double()(batch), expected.double(), rtol=1e-5, atol=1e-4)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         torch.testing.assert_close(head.float()(batch), expected)
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_deviations_are_those_of_a_gaussian_process_of_scikit_learn(ragged, targets):
+    known = [np.arange(3), np.array([0, 2])][:targets]  # of the second target one is unknown
+    model, batch = model_for(ragged, outputs=3 * targets), CellBatch.from_ragged(ragged)
+    head, given = model.counts, given_by(ragged)
+    values = head.known(given)
+    shared = shared_counts(*map(torch.from_numpy, (COUNTS, COUNTS)))
+    kernel = WEIGHTS.alike(shared, values, values).double()
+    learned = torch.full((3, targets), torch.nan, dtype=torch.float64)
+    for column, rows in enumerate(known):
+        learned[rows, column] = torch.tensor([2.0, -1.0, 0.5], dtype=torch.float64)[rows]
+    fitted = regression(kernel, learned, 0.3)
+    head.take(
+        given, fitted.coefficients, fitted.offset, WEIGHTS, ridge=0.3, amplitudes=fitted.amplitudes
+    )
+    told = head(batch)
+    assert told.shape == (3, 3 * targets)
+    torch.testing.assert_close(told[:, targets : 2 * targets], told[:, 2 * targets :])
+    for column, rows in enumerate(known):
+        amplitude = float(fitted.amplitudes[column])
+        about = learned[rows, column] - learned[rows, column].mean()
+        inner = kernel[rows][:, rows].numpy()
+        likeliest = about @ np.linalg.solve(inner + 0.3 * np.eye(len(rows)), about) / len(rows)
+        assert amplitude == pytest.approx(float(likeliest))
+        process = GaussianProcessRegressor(_Precomputed(amplitude * kernel.numpy(), rows),
+                                           alpha=0.3 * amplitude, optimizer=None)  # fmt: skip
+        process.fit(rows[:, None], about)
+        _, deviation = process.predict(np.arange(3)[:, None], return_std=True)
+        expected = np.sqrt(deviation**2 + 0.3 * amplitude)  # noise of the new value too
+        np.testing.assert_allclose(told[:, targets + column].exp(), expected, rtol=1e-4)
+
+
+class _Precomputed(Kernel):
+    """A kernel whose rows are numbered."""
+
+    def __init__(self, matrix, rows):
+        self.matrix, self.rows = matrix, rows
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        one = X[:, 0].astype(int)
+        return self.matrix[one][:, one if Y is None else Y[:, 0].astype(int)].copy()
+
+    def diag(self, X):
+        return self.matrix.diagonal()[X[:, 0].astype(int)].copy()
+
+    def is_stationary(self):
+        return False
+
+
+def test_weights_of_before_have_no_amplitudes(ragged):
+    model, other = model_for(ragged), model_for(ragged)
+    model.counts.take(given_by(ragged), COEFFICIENTS, torch.tensor([3.0]), WEIGHTS)
+    state = model.state_dict()
+    for name in ("counts.ridge", "counts.amplitudes"):
+        del state[name]
+    other.load_state_dict(state)
+    batch = CellBatch.from_ragged(ragged)
+    assert torch.equal(model(batch), other(batch))

@@ -96,6 +96,14 @@ def add_input(parser: Parser) -> None:
         "run's validation part, which also chose its best epoch)",
     )
     parser.add_argument(
+        "--samples",
+        type=int,
+        default=None,
+        metavar="N",
+        help="answers of each model, with the dropout of its training, whose spread is the "
+        "uncertainty (default: one, without dropout)",
+    )
+    parser.add_argument(
         "--weights",
         choices=("best", "last"),
         default="best",

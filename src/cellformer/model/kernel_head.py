@@ -4,19 +4,32 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Bool, Float, Float64, UInt8
 from torch import Tensor, nn
 
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import DescriptorShape
 from cellformer.model.descriptors import described, standardized
+from cellformer.model.kernel_regression import by_known
 from cellformer.model.kernels import KernelWeights, shared_counts
 
+LEAST_VARIANCE = 1e-6
+"""In units of training; rounding leaves less of it, or none."""
 FARTHEST = 5.0
 """In units of the deviation of a value; what lies farther from the mean is taken for this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """Cholesky's factor of the kernel among those references that know some targets."""
+
+    factor: Float64[Tensor, "known known"]
+    known: Bool[Tensor, " reference"]
+    columns: list[int]
 
 
 class KernelHead(nn.Module):
@@ -25,8 +38,10 @@ class KernelHead(nn.Module):
     How alike two complexes are is a mean of `shared_counts` and `near_values` with the weights of a
     `KernelWeights`. `fit_kernel` finds them, references and coefficients in one step, outside of
     the training; until then there is nothing to predict from (`fitted`). Where classes are
-    predicted, logits are a multiple of what the regression gives, and an offset. It has a ``share``
-    in the joint prediction, a half until `balance` chooses it.
+    predicted, logits are a multiple of what the regression gives, and an offset. Where more
+    ``outputs`` are asked for than values are regressed, the others are blocks of logarithms of the
+    deviations that a Gaussian process with this kernel has. It has a ``share`` in the joint
+    prediction, a half until `balance` chooses it.
     """
 
     BUFFERS = (
@@ -39,11 +54,14 @@ class KernelHead(nn.Module):
         "slope",
         "weights",
         "scales",
+        "ridge",
+        "amplitudes",
     )
 
     def __init__(self, shape: DescriptorShape, outputs: int):
         super().__init__()
         self.shape = shape
+        self.outputs = outputs
         values = len(shape.mean)
         # Most counts are zero, so what is kept of a reference are the others and their columns.
         self.register_buffer("columns", torch.zeros(0, dtype=torch.int16))
@@ -55,10 +73,13 @@ class KernelHead(nn.Module):
         self.register_buffer("slope", torch.ones(()))
         self.register_buffer("weights", torch.zeros(0))
         self.register_buffer("scales", torch.zeros(values))
+        self.register_buffer("ridge", torch.zeros(()))
+        self.register_buffer("amplitudes", torch.ones(outputs))
         self.register_buffer("share", torch.tensor(0.5))
         # All counts of the references, a row for each column, as they are compared.
         compared = torch.zeros(shape.counts, 0, dtype=torch.uint8)
         self.register_buffer("compared", compared, persistent=False)
+        self.roots: list[Root] = []
 
     @property
     def fitted(self) -> bool:
@@ -89,7 +110,12 @@ class KernelHead(nn.Module):
             shared = shared_counts(counts, self.reference_counts()).to(coefficients.dtype)
             found = KernelWeights(self.get_buffer("weights"), self.get_buffer("scales"))
             alike = found.alike(shared, self.known(given), self.get_buffer("values"))
-            return self.get_buffer("slope") * (alike @ coefficients) + self.get_buffer("offset")
+            told = self.get_buffer("slope") * (alike @ coefficients) + self.get_buffer("offset")
+            blocks = self.outputs // coefficients.shape[1]
+            if blocks == 1:
+                return told
+            doubts = self._doubts(alike).log().to(told.dtype)
+            return torch.cat([told, *[doubts] * (blocks - 1)], 1)
 
     def known(self, given: Float[Tensor, "complex descriptor"]) -> Float[Tensor, "complex value"]:
         """The values of these descriptors in units of their deviation, none far from the mean."""
@@ -106,8 +132,12 @@ class KernelHead(nn.Module):
         offset: Float[Tensor, " output"],
         weights: KernelWeights,
         slope: float = 1.0,
+        ridge: float = 0.0,
+        amplitudes: Float[Tensor, " output"] | None = None,
     ) -> None:
         """Keeps references, by their descriptors, and what they contribute."""
+        if amplitudes is None:
+            amplitudes = torch.ones_like(offset)
         counts = given[:, : self.shape.counts].to(torch.uint8)
         rows, columns = counts.nonzero(as_tuple=True)
         found = {
@@ -120,6 +150,8 @@ class KernelHead(nn.Module):
             "slope": torch.tensor(slope),
             "weights": weights.single().weights,
             "scales": weights.single().scales,
+            "ridge": torch.tensor(ridge),
+            "amplitudes": amplitudes.float(),
         }
         self.keep(found)
 
@@ -133,6 +165,43 @@ class KernelHead(nn.Module):
         for name, value in found.items():
             setattr(self, name, value.to(device))
         self.compared = self._whole_counts()
+        self.roots = []
+
+    def _doubts(
+        self, alike: Float[Tensor, "complex reference"]
+    ) -> Float64[Tensor, "complex target"]:
+        """How far from what is told the truth may lie, as a standard deviation, noise included.
+
+        Source: the variance of a Gaussian process (Rasmussen and Williams, "Gaussian Processes for
+        Machine Learning", equation 2.26).
+        """
+        given, ridge = alike.double(), self.get_buffer("ridge").double()
+        if not self.roots or self.roots[0].factor.device != given.device:
+            self.roots = self._factored(ridge)
+        amplitudes = self.get_buffer("amplitudes").double()
+        variance = amplitudes.expand(len(given), -1) * (1 + ridge)
+        for root in self.roots:
+            seen = torch.linalg.solve_triangular(root.factor, given[:, root.known].t(), upper=False)
+            explained = seen.square().sum(0)[:, None]
+            variance[:, root.columns] -= amplitudes[root.columns] * explained
+        return variance.clamp(min=LEAST_VARIANCE).sqrt()
+
+    def _factored(self, ridge: Float64[Tensor, ""]) -> "list[Root]":
+        """For each set of references that know the same targets, Cholesky's factor of its kernel.
+
+        It is as large as the square of their number, so it is not among what is kept.
+        """
+        counts, values = self.reference_counts(), self.get_buffer("values")
+        found = KernelWeights(self.get_buffer("weights"), self.get_buffer("scales"))
+        kernel = found.alike(shared_counts(counts, counts), values, values).double()
+        roots = []
+        # An unknown target has given its reference the coefficient zero.
+        coefficients = self.get_buffer("coefficients").double()
+        for known, columns in by_known(torch.where(coefficients == 0, torch.nan, coefficients)):
+            matrix = kernel[known][:, known]
+            matrix.diagonal().add_(ridge)
+            roots.append(Root(torch.linalg.cholesky(matrix), known, columns))
+        return roots
 
     def _whole_counts(self) -> UInt8[Tensor, "count reference"]:
         ends, columns = self.get_buffer("ends"), self.get_buffer("columns")
@@ -146,6 +215,8 @@ class KernelHead(nn.Module):
         self, state_dict: dict[str, Any], prefix: str, *rest: Any, **named: Any
     ) -> None:
         """Takes references however many they are, where PyTorch would ask for equal shapes."""
+        for name in ("ridge", "amplitudes"):  # of which runs of before had none
+            state_dict.setdefault(prefix + name, self.get_buffer(name))
         known = [name for name in self.BUFFERS if prefix + name in state_dict]
         self.keep({name: state_dict[prefix + name] for name in known})
         super()._load_from_state_dict(state_dict, prefix, *rest, **named)

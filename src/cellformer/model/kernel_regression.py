@@ -11,12 +11,14 @@ from torch import Tensor
 @dataclass(frozen=True, eq=False)
 class Regression:
     """``offset + kernel @ coefficients`` predicts; row i of ``left_out`` is what row i would be
-    predicted from all others.
+    predicted from all others. ``amplitudes`` are the most likely variances of a Gaussian process
+    with this kernel and ridge.
     """
 
     coefficients: Float64[Tensor, "row target"]
     offset: Float64[Tensor, " target"]
     left_out: Float64[Tensor, "row target"]
+    amplitudes: Float64[Tensor, " target"]
 
 
 def regression(
@@ -28,7 +30,7 @@ def regression(
     regularized least squares", 2007).
     """
     coefficients, left_out = torch.zeros_like(targets), torch.full_like(targets, torch.nan)
-    offset = targets.new_zeros(targets.shape[1])
+    offset, amplitudes = targets.new_zeros(targets.shape[1]), targets.new_ones(targets.shape[1])
     for known, columns in by_known(targets):
         own = targets[known][:, columns]
         mean = own.mean(0)
@@ -40,7 +42,8 @@ def regression(
         coefficients[place] = solved
         left_out[place] = own - solved / inverse.diagonal()[:, None]
         offset[columns] = mean
-    return Regression(coefficients, offset, left_out)
+        amplitudes[columns] = ((own - mean) * solved).mean(0)
+    return Regression(coefficients, offset, left_out, amplitudes)
 
 
 def by_known(
@@ -50,5 +53,5 @@ def by_known(
     found: dict[bytes, tuple[Tensor, list[int]]] = {}
     for column, known in enumerate(~targets.isnan().t()):
         if known.any():
-            found.setdefault(known.numpy().tobytes(), (known, []))[1].append(column)
+            found.setdefault(known.cpu().numpy().tobytes(), (known, []))[1].append(column)
     return list(found.values())

@@ -7,9 +7,14 @@ LOSSES = Catalog(
     {
         name: Listed(f"cellformer.training.loop.loss:{name}")
         for name in ("l1", "mse", "huber", "cross_entropy")
+    }
+    | {
+        "gaussian": Listed("cellformer.training.loop.spread_losses:Gaussian"),
+        "quantile": Listed("cellformer.training.loop.spread_losses:Quantile"),
     },
 )
-"""Functions of (outputs, targets), with a column per target, that give the loss of each value."""
+"""Functions of (outputs, targets), with a column per target, that give the loss of each value; one
+that has the attribute ``columns`` is given so many for each target (see `spread_losses`)."""
 
 METRICS = Catalog(
     "metric",

@@ -238,7 +238,7 @@ class TrainingConfig:
     """Whether the complexes of a step are of like size; steps still come in random order."""
     loss: str = "auto"
     """What is minimized. auto: l1 for regression, mse where the metric is rmse or r2, cross-entropy
-    for classes."""
+    for classes. gaussian and quantile(level=0.9) learn the uncertainty of values too."""
     class_weights: Literal["equal", "balanced"] | tuple[float, ...] = "equal"
     """Weight of each class in the loss, in the order of the labels; balanced: by their rarity."""
     standardize: bool = True

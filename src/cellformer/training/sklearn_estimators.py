@@ -35,7 +35,8 @@ from cellformer.data.dataset import (
 from cellformer.data.tables.table import ArrowFrame, Table
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.answers.answer import answer
-from cellformer.training.answers.ensemble import Ensemble, pooled, spread
+from cellformer.training.answers.deviations import values_of
+from cellformer.training.answers.ensemble import Ensemble, pooled, uncertainty
 from cellformer.training.config import (
     DataConfig,
     OptimizerConfig,
@@ -68,6 +69,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         learning_rate: See `OptimizerConfig.peak_rate`.
         weight_decay: See `OptimizerConfig.weight_decay`.
         patience: See `TrainingConfig.patience`.
+        loss: See `TrainingConfig.loss`.
         validation_fraction: Part of the rows that validates.
         ensemble: Models that are trained with different seeds and answer together.
         smiles_column: The column of SMILES in a data frame; by default found by its name.
@@ -98,6 +100,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         learning_rate: float = 1e-3,
         weight_decay: float = 0.01,
         patience: int | None = None,
+        loss: str = "auto",
         validation_fraction: float = 0.1,
         ensemble: int = 1,
         smiles_column: str | None = None,
@@ -122,6 +125,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.patience = patience
+        self.loss = loss
         self.validation_fraction = validation_fraction
         self.ensemble = ensemble
         self.smiles_column = smiles_column
@@ -158,6 +162,7 @@ class _CellularEstimator(BaseEstimator):  # type: ignore[misc]
                 epochs=self.epochs,
                 batch_size=self.batch_size,
                 patience=self.patience,
+                loss=self.loss,
                 seed=seed,
                 device=self.device,
             ),
@@ -255,10 +260,16 @@ class CellularRegressor(RegressorMixin, _CellularEstimator):  # type: ignore[mis
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The values, in the shape of ``y``, and with ``return_std`` the ensemble's deviations."""
         answers = self._answer(X)
-        if return_std and len(answers) < 2:
-            raise ValueError("return_std needs an ensemble of at least 2 models")
         task = self.ensemble_.task
-        values = [pooled(task, answers), *([spread(task, answers)] if return_std else [])]
+        apart = uncertainty(task, answers)
+        if return_std and apart is None:
+            raise ValueError(
+                "return_std needs an ensemble of at least 2 models, or one of the losses gaussian "
+                "and quantile"
+            )
+        values = [values_of(task, pooled(task, answers))]
+        if return_std and apart is not None:
+            values.append(apart)
         shaped = [each[:, 0] if self.single_ else each for each in values]
         return tuple(shaped) if return_std else shaped[0]
 

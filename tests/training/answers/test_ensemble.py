@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import expit, softmax
 
 from cellformer.data.dataset import Task
-from cellformer.training.answers.ensemble import pooled, read_members, spread, write_members
+from cellformer.training.answers.ensemble import pooled, read_members, uncertainty, write_members
 from cellformer.training.runs.run_folder import RunFolder
 
 VALUES = Task("regression", ("a", "b"), "mae")
@@ -30,10 +30,10 @@ def test_members_are_pooled_as_values_or_as_probabilities(answers):
 @settings(deadline=None, max_examples=30)
 def test_the_spread_is_the_sample_deviation_of_values_or_probabilities(answers):
     wide = answers.astype(float)
-    np.testing.assert_allclose(spread(VALUES, wide), wide.std(0, ddof=1))
-    np.testing.assert_allclose(spread(YES_NO, answers), expit(wide).std(0, ddof=1), atol=1e-12)
+    np.testing.assert_allclose(uncertainty(VALUES, wide), wide.std(0, ddof=1))
+    np.testing.assert_allclose(uncertainty(YES_NO, answers), expit(wide).std(0, ddof=1), atol=1e-12)
     expected = softmax(wide, axis=2).std(0, ddof=1)
-    np.testing.assert_allclose(spread(CLASSES, answers), expected, atol=1e-12)
+    np.testing.assert_allclose(uncertainty(CLASSES, answers), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("task", [VALUES, YES_NO, CLASSES])

@@ -18,10 +18,13 @@ from safetensors.torch import load_file
 
 from cellformer.cli.main import main
 from cellformer.complexes.graph import Graph
+from cellformer.data.dataset import Task
 from cellformer.data.readers.npz import write_npz
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.world import World, launched, lost_contact
+from cellformer.training.runs.scaling import Scaling
 from cellformer.training.train import train
 from own_parts import check_kept
 from tiny import SMILES, with_training
@@ -193,6 +196,16 @@ def test_who_started_the_process_is_read_off_its_environment(monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "any")
     monkeypatch.setenv("RANK", "1")
     assert launched().global_rank() == 1
+
+
+def test_processes_of_a_step_drop_different_cells(config):
+    drawn = []
+    for rank in (0, 1, 2):
+        module = CellularModule(torch.nn.Linear(1, 1), Task("regression", ("a",), "mae"),
+                                Scaling.none(1), seed=5, world=World(rank, 3))  # fmt: skip
+        module.on_train_batch_start(None, 0)
+        drawn.append(tuple(torch.rand(8).tolist()))
+    assert len(set(drawn)) == 3
 
 
 def test_one_process_alone_has_all_and_waits_for_nobody():

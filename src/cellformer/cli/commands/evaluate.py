@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
 
     ensemble = Ensemble.open(arguments.run, arguments.weights)
     result = evaluate_with(
-        ensemble.by(arguments.device, arguments.batch_size),
+        ensemble.by(arguments.device, arguments.batch_size, arguments.samples),
         arguments.source,
         part=arguments.part or "test",
         on_error=arguments.on_error,

@@ -55,7 +55,7 @@ def run(arguments: Namespace) -> int:
     source = _source(arguments.source)
     ensemble = Ensemble.open(arguments.run, arguments.weights)
     predicted = predict_with(
-        ensemble.by(arguments.device, arguments.batch_size),
+        ensemble.by(arguments.device, arguments.batch_size, arguments.samples),
         source,
         on_error=arguments.on_error,
         interval=arguments.interval,

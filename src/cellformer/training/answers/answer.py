@@ -53,7 +53,8 @@ def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
     rank = ensemble.task.rank
     prepared: Prepared | None = None
     found: Float[np.ndarray, "member answer output"]
-    found = np.zeros((len(ensemble.runs), 0, ensemble.task.outputs), np.float32)
+    members = len(ensemble.runs) * (ensemble.samples or 1)
+    found = np.zeros((members, 0, ensemble.task.outputs), np.float32)
     reasons = np.full(len(rows), "", dtype=object)
     try:
         prepared = ensemble.runs[0].prepare(rows)
@@ -72,7 +73,7 @@ def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
             tuple(reasons[frame["row"].to_numpy()].tolist()),
             frame.drop(columns="place"),
         )
-    outputs = np.full((len(found), len(rows), ensemble.task.outputs), np.nan, found.dtype)
+    outputs = np.full((len(found), len(rows), found.shape[2]), np.nan, found.dtype)
     if prepared is not None:
         outputs[:, prepared.rows] = found
     return Answers(rows, outputs, tuple(reasons.tolist()))
@@ -84,6 +85,11 @@ def residuals_for(ensemble: Ensemble, calibrate: Source | None) -> Residuals:
     The latter are of its validation rows, which also chose its best epoch, so that intervals from
     them can be a little narrow. Raises ValueError where there are none.
     """
+    if calibrate is None and ensemble.samples is not None:
+        raise ValueError(
+            "the errors that were kept with the run are those of predictions without dropout; "
+            "give labeled rows to calibrate samples on"
+        )
     if calibrate is None:
         kept = ensemble.folder.residuals
         if not kept.exists():

@@ -3,10 +3,13 @@
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from cellformer.data.dataset import Task
+from cellformer.training.answers.deviations import values_of
+from cellformer.training.loop.metrics import spearman
 
 BINS = 10
 
@@ -38,6 +41,35 @@ def reliability(
             shares = softmax(outputs[present].astype(np.float64), axis=1)
             confidence, hit = shares.max(axis=1), shares.argmax(axis=1) == truth
         told[name] = _of(shares, truth, confidence, hit, bins)
+    return told
+
+
+def doubts_judged(
+    task: Task,
+    outputs: NDArray[np.floating],
+    targets: NDArray[np.floating],
+    deviation: NDArray[np.floating],
+) -> dict[str, dict[str, float]]:
+    """For each target, whether the deviations that are told of values come true.
+
+    ``nll``: minus the mean logarithm of the likelihood under normal distributions. ``deviation``:
+    the root mean square of errors in units of their deviation, 1 where these are right.
+    ``order``: Spearman's correlation of absolute errors with deviations. Nothing is told of a
+    target with fewer than two values.
+    """
+    told: dict[str, dict[str, float]] = {}
+    for column, name in enumerate(task.targets):
+        known = ~np.isnan(targets[:, column])
+        if known.sum() < 2:
+            continue
+        error = (values_of(task, outputs) - targets)[known, column].astype(np.float64)
+        spread = np.maximum(deviation[known, column].astype(np.float64), 1e-300)
+        density = np.square(error / spread) / 2 + np.log(spread * np.sqrt(2 * np.pi))
+        told[name] = {
+            "nll": float(density.mean()),
+            "deviation": float(np.sqrt(np.square(error / spread).mean())),
+            "order": spearman(torch.from_numpy(np.abs(error)), torch.from_numpy(spread)),
+        }
     return told
 
 

@@ -17,24 +17,32 @@ from numpy.typing import NDArray
 from cellformer.basics.decoding import decoded
 from cellformer.basics.sealed import read_sealed
 from cellformer.data.dataset import Task
+from cellformer.training.answers.deviations import deviations_of, values_of
 from cellformer.training.runs.run_folder import write_json
 
 FORMAT = 1
+LEAST_DEVIATION = 1e-12
+"""By which an error is divided."""
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Absolute errors on rows that a model did not learn, ascending, for each target."""
+    """Absolute errors on rows that a model did not learn, ascending, for each target.
+
+    Where the model tells how far off it may be, they are ``relative``: in units of the deviation
+    on their side, so that intervals are wide where it is in doubt.
+    """
 
     targets: tuple[str, ...]
     errors: tuple[NDArray[np.float64], ...]
     source: str  # which rows, for messages
+    relative: bool = False
 
     @classmethod
     def of(
-        cls, task: Task, values: NDArray[np.floating], targets: NDArray[np.floating], source: str
+        cls, task: Task, outputs: NDArray[np.floating], targets: NDArray[np.floating], source: str
     ) -> "Residuals":
-        """Those of predicted values, (row, target) in the user's units; NaN targets are left out.
+        """Those of outputs, (row, output) in the user's units; NaN targets are left out.
 
         Raises ValueError unless the task is a regression.
         """
@@ -42,18 +50,39 @@ class Residuals:
             raise ValueError(
                 "intervals are for regression; a classification gives probabilities instead"
             )
-        distance = np.abs(values.astype(np.float64) - targets)
-        return cls(
-            task.targets, tuple(np.sort(column[~np.isnan(column)]) for column in distance.T), source
-        )
+        outputs = outputs.astype(np.float64)
+        above = targets - values_of(task, outputs)
+        distance, apart = np.abs(above), deviations_of(task, outputs)
+        if apart is not None:
+            distance = distance / np.maximum(np.where(above < 0, *apart), LEAST_DEVIATION)
+        errors = tuple(np.sort(column[~np.isnan(column)]) for column in distance.T)
+        return cls(task.targets, errors, source, apart is not None)
 
     @classmethod
     def joined(cls, parts: Sequence["Residuals"]) -> "Residuals":
         """The errors of several models, each on rows of its own."""
         errors = (np.sort(np.concatenate(e)) for e in zip(*(p.errors for p in parts), strict=True))
-        return cls(parts[0].targets, tuple(errors), parts[0].source)
+        return cls(parts[0].targets, tuple(errors), parts[0].source, parts[0].relative)
 
-    def half_widths(self, level: float) -> NDArray[np.float64]:
+    def interval(
+        self, task: Task, outputs: NDArray[np.floating], level: float
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """The lower and upper ends of the intervals of outputs, for each row and target.
+
+        Raises ValueError as `reach` does, and where only one of outputs and errors has deviations.
+        """
+        values, reach = values_of(task, outputs), self.reach(level)
+        apart = deviations_of(task, outputs)
+        if (apart is not None) != self.relative:
+            raise ValueError(
+                f"the errors on {self.source} {'are' if self.relative else 'are not'} in units of "
+                "the deviations of a model, unlike these predictions; calibrate on labeled rows"
+            )
+        below, above = (reach, reach) if apart is None else (reach * each for each in apart)
+        kind = outputs.dtype.type
+        return values - below.astype(kind), values + above.astype(kind)
+
+    def reach(self, level: float) -> NDArray[np.float64]:
         """How far the interval reaches to each side of a prediction, for each target.
 
         Raises ValueError unless 0 < level < 1, and where there are too few rows for this level.
@@ -76,14 +105,15 @@ class Residuals:
     def write(self, path: Path) -> None:
         """Writes them as JSON."""
         errors = dict(zip(self.targets, (each.tolist() for each in self.errors), strict=True))
-        write_json(path, {"format": FORMAT, "source": self.source, "errors": errors})
+        told = {"format": FORMAT, "source": self.source, "errors": errors}
+        write_json(path, told | {"relative": self.relative})
 
     @classmethod
     def read(cls, path: Path) -> "Residuals":
         """Reads what `write` wrote; raises ValueError, naming the file, where it is off."""
         kept = decoded(_KeptErrors, read_sealed(path), str(path))
         errors = tuple(np.sort(np.asarray(each, np.float64)) for each in kept.errors.values())
-        return cls(tuple(kept.errors), errors, kept.source)
+        return cls(tuple(kept.errors), errors, kept.source, kept.relative)
 
 
 @dataclass(frozen=True)
@@ -93,6 +123,7 @@ class _KeptErrors:
     format: int
     source: str
     errors: Mapping[str, tuple[float, ...]]  # by target
+    relative: bool = False  # runs of before say nothing of it
 
     def __post_init__(self) -> None:
         if self.format != FORMAT:
@@ -103,12 +134,10 @@ class _KeptErrors:
 
 
 def coverage(
-    values: NDArray[np.floating],
-    targets: NDArray[np.floating],
-    half_widths: NDArray[np.float64],
+    lower: NDArray[np.floating], upper: NDArray[np.floating], targets: NDArray[np.floating]
 ) -> list[float]:
     """The share of present targets inside their interval, for each target; NaN where none is."""
-    inside = np.abs(values.astype(np.float64) - targets) <= half_widths
+    inside = (lower <= targets) & (targets <= upper)
     present = ~np.isnan(targets)
     return [
         float(within[known].mean()) if known.any() else math.nan

@@ -8,10 +8,13 @@ import numpy as np
 from jaxtyping import Float, Int64
 from scipy.special import log_expit, log_softmax, logsumexp
 
+from cellformer.basics.checks import at_least
 from cellformer.basics.decoding import decoded
 from cellformer.basics.sealed import read_sealed
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Task
+from cellformer.model.dropping import drop_again
+from cellformer.training.answers.deviations import deviation_of, deviations_of, values_of
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.loop.lightning_options import check_device
 from cellformer.training.runs.run_folder import RunFolder, write_json
@@ -27,6 +30,7 @@ class Ensemble:
 
     folder: RunFolder
     runs: tuple[TrainedRun, ...]
+    samples: int | None = None  # answers of each run, with dropout; None: one, without
 
     @classmethod
     def open(cls, path: Path, weights: str = "best") -> "Ensemble":
@@ -41,12 +45,19 @@ class Ensemble:
         return cls(folder, tuple(TrainedRun.open(path / name, weights) for name in names))
 
     def by(
-        self, device: Literal["auto", "cpu", "gpu"] | None = None, batch_size: int | None = None
+        self,
+        device: Literal["auto", "cpu", "gpu"] | None = None,
+        batch_size: int | None = None,
+        samples: int | None = None,
     ) -> "Ensemble":
         """The same models, which answer on a device, or in batches, other than in training.
 
-        Raises ValueError where a GPU is asked for and there is none.
+        With ``samples`` each of them answers so many times, with the dropout of training (see
+        `drop_again`). Raises ValueError where a GPU is asked for and there is none, for less than
+        two samples, and for samples of a model that was trained without dropout.
         """
+        if samples is not None:
+            at_least(2, samples=samples)
         runs = []
         for run in self.runs:
             training = run.config.training
@@ -55,7 +66,11 @@ class Ensemble:
             if device is not None:
                 check_device(training)
             runs.append(replace(run, config=replace(run.config, training=training)))
-        return Ensemble(self.folder, tuple(runs))
+            if samples is not None and not drop_again(run.model):
+                raise ValueError(
+                    f"{run.folder.path} was trained without dropout, so all samples would be equal"
+                )
+        return Ensemble(self.folder, tuple(runs), samples)
 
     @property
     def task(self) -> Task:
@@ -65,8 +80,13 @@ class Ensemble:
     def answers(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
     ) -> Float[np.ndarray, "member row output"]:
-        """What each member says: values in the user's units, or logits."""
-        return np.stack([run.outputs(complexes, chosen) for run in self.runs])
+        """What each member says: values in the user's units, or logits, and deviations behind them
+        (see `deviations`).
+        """
+        drawn = (None,) if self.samples is None else range(self.samples)
+        return np.stack(
+            [run.outputs(complexes, chosen, number) for run in self.runs for number in drawn]
+        )
 
 
 @dataclass(frozen=True)
@@ -103,11 +123,17 @@ def pooled(
 ) -> Float[np.ndarray, "row output"]:
     """One answer of all members: the mean of their values, or the logits of their mean
     probabilities. A single member's answer is left as it is.
+
+    Deviations are those of the equal mixture of what the members tell. Source: Lakshminarayanan et
+    al., "Simple and scalable predictive uncertainty estimation using deep ensembles" (2017).
     """
     if len(answers) == 1:
         return np.asarray(answers[0])
     if task.kind == "regression":
-        return np.asarray(answers.mean(axis=0))
+        values = values_of(task, answers)
+        apart, between = deviations_of(task, answers) or (), values.var(axis=0)
+        mixed = [np.sqrt((each**2).mean(axis=0) + between) for each in apart]
+        return np.concatenate([values.mean(axis=0), *mixed], axis=1)
     wide = answers.astype(np.float64)
     if task.kind == "binary":
         positive, negative = (logsumexp(log_expit(sign * wide), axis=0) for sign in (1, -1))
@@ -116,12 +142,17 @@ def pooled(
     return np.asarray(shares - np.log(len(answers)))
 
 
-def spread(
+def uncertainty(
     task: Task, answers: Float[np.ndarray, "member row output"]
-) -> Float[np.ndarray, "row output"]:
-    """The sample standard deviation over the members, at least two: of their values, in the
-    user's units, or of the probabilities of the positive class, or of every class.
+) -> Float[np.ndarray, "row _"] | None:
+    """The sample standard deviation over the members: of their values, in the user's units, or of
+    the probabilities of the positive class, or of every class; None for a single member.
+
+    Where members tell deviations of their own, those of `pooled`, which has both.
     """
+    told = deviation_of(task, pooled(task, answers))
+    if told is not None or len(answers) == 1:
+        return told
     if task.kind == "binary":
         answers = np.exp(log_expit(answers.astype(np.float64)))
     elif task.kind == "multiclass":

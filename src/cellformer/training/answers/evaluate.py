@@ -11,9 +11,10 @@ from jaxtyping import Float
 from cellformer.data.dataset import Task
 from cellformer.data.preparation import Source
 from cellformer.training.answers.answer import open_input, residuals_for
-from cellformer.training.answers.calibration import reliability
+from cellformer.training.answers.calibration import doubts_judged, reliability
 from cellformer.training.answers.conformal import coverage
-from cellformer.training.answers.ensemble import Ensemble, pooled
+from cellformer.training.answers.deviations import values_of
+from cellformer.training.answers.ensemble import Ensemble, pooled, uncertainty
 from cellformer.training.answers.summary import score_outputs
 from cellformer.training.loop.metrics import scores_by_target
 from cellformer.training.materials.materials import gather
@@ -28,17 +29,19 @@ def evaluate(
     interval: float | None = None,
     calibrate: Source | None = None,
     smiles_column: str | None = None,
+    samples: int | None = None,
 ) -> dict[str, Any]:
     """The scores on all rows of a source, or on a part of the run's own data.
 
     An ensemble is scored by its pooled answers; the parts of a cross-validation's own data are
     not one part, so it needs a source. With ``interval`` the share of true values inside their
-    intervals is told, see `predict`; with classes, how well probabilities are calibrated.
+    intervals is told, see `predict`, also for ``samples``; with classes, how well probabilities are
+    calibrated, and where values have an uncertainty, how well that is (see `doubts_judged`).
 
     Raises FileNotFoundError for a missing run or source, ValueError if there is nothing to score,
     or with on_error="fail" where a row has no complex.
     """
-    ensemble = Ensemble.open(Path(run), weights)
+    ensemble = Ensemble.open(Path(run), weights).by(samples=samples)
     told = evaluate_with(ensemble, source, part, on_error, interval, calibrate, smiles_column)
     return {"weights": weights, **told}
 
@@ -84,16 +87,23 @@ def evaluate_with(
     }
     if len(ensemble.runs) > 1:
         result["members"] = len(ensemble.runs)
+    if ensemble.samples is not None:
+        result["samples"] = ensemble.samples
     targets = np.array(complexes.targets_of(chosen))
     answers = ensemble.answers(complexes, chosen)
     outputs = pooled(task, answers).astype(answers.dtype)
     result |= _scores(task, outputs, targets)
+    doubts = uncertainty(task, answers)
+    if task.kind == "regression" and doubts is not None:
+        result["uncertainty"] = doubts_judged(task, outputs, targets, doubts)
     if interval is not None:
-        widths = residuals_for(ensemble, calibrate).half_widths(interval)
+        residuals = residuals_for(ensemble, calibrate)
+        lower, upper = residuals.interval(task, outputs.astype(np.float64), interval)
+        half = (upper - lower).mean(axis=0) / 2
         result["interval"] = {
             "level": interval,
-            "coverage": dict(zip(task.targets, coverage(outputs, targets, widths), strict=True)),
-            "half_width": dict(zip(task.targets, widths.tolist(), strict=True)),
+            "coverage": dict(zip(task.targets, coverage(lower, upper, targets), strict=True)),
+            "half_width": dict(zip(task.targets, half.tolist(), strict=True)),
         }
     return result
 
@@ -105,7 +115,8 @@ def _scores(
 ) -> dict[str, Any]:
     told: dict[str, Any] = {"scores": score_outputs(task, outputs, targets)}
     if len(task.targets) > 1:
-        apart = scores_by_target(task, torch.from_numpy(outputs), torch.from_numpy(targets))
+        values = torch.from_numpy(np.array(values_of(task, outputs)))
+        apart = scores_by_target(task, values, torch.from_numpy(targets))
         labeled = np.isfinite(targets).sum(axis=0).tolist()
         told["targets"] = {
             name: {"labeled": count, **apart[name]}

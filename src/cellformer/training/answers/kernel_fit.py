@@ -57,7 +57,7 @@ def fit_kernel(module: CellularModule, head: KernelHead, materials: Materials) -
     slope, offset = 1.0, fitted.offset
     if module.task.kind != "regression":
         slope, offset = _as_logits(module, fitted.left_out, fitted.offset, targets)
-    head.take(given, fitted.coefficients, offset, weights, slope)
+    head.take(given, fitted.coefficients, offset, weights, slope, ridge, fitted.amplitudes)
     told = " ".join(f"{weight:.2f}" for weight in weights.weights.tolist())
     logger.info(
         "kernels over %d training complexes: weights of fingerprints%s %s, ridge %.2g",

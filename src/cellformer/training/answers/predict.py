@@ -18,7 +18,7 @@ from cellformer.data.tables.delimited import Dialect
 from cellformer.data.tables.frames import attach
 from cellformer.data.tables.table import ArrowFrame
 from cellformer.training.answers.answer import answer, open_input, residuals_for
-from cellformer.training.answers.ensemble import Ensemble, pooled, spread
+from cellformer.training.answers.ensemble import Ensemble, pooled, uncertainty
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ def predict(
     interval: float | None = None,
     calibrate: Source | None = None,
     smiles_column: str | None = None,
+    samples: int | None = None,
 ) -> Any:
     """All rows of a source in their order, with new columns.
 
@@ -53,16 +54,20 @@ def predict(
     (a value in the units of training, or a class label), ``probability_LABEL`` of each class, of
     two classes the second one's (with several targets ``probability_TARGET_LABEL``),
     ``uncertainty`` for an ensemble (the standard deviation over its members of the value, or of
-    the probability), and with ``interval``, the probability that they are to hold the true value,
+    the probability) and where the loss learns it (the standard deviation of the truth from the
+    value), and with ``interval``, the probability that they are to hold the true value,
     ``lower`` and ``upper`` (see `Residuals`; ``calibrate`` names labeled rows that the run has
     not seen). The last one is ``error``: empty, or the reason why a row has no prediction. Where
     the table has a column of such a name already, the new one's name ends in a number.
+
+    With ``samples`` every model answers so many times with the dropout of its training, and the
+    answers count as those of an ensemble.
 
     ``on_error`` leaves a row without prediction blank ("null"), leaves it out ("skip"), or raises
     RowError ("fail"). Raises FileNotFoundError for a missing run or source, ValueError for one
     that cannot be read.
     """
-    ensemble = Ensemble.open(Path(run), weights)
+    ensemble = Ensemble.open(Path(run), weights).by(samples=samples)
     return predict_with(ensemble, source, on_error, interval, calibrate, smiles_column).frame
 
 
@@ -86,9 +91,10 @@ def predict_with(
 ) -> Predicted:
     """Does what `predict` does with models that are open already, and tells more."""
     rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
-    widths = None
+    residuals = None
     if interval is not None:
-        widths = residuals_for(ensemble, calibrate).half_widths(interval)
+        residuals = residuals_for(ensemble, calibrate)
+        residuals.reach(interval)  # raises before anything is predicted
     elif calibrate is not None:
         raise ValueError("rows to calibrate on are of use only with the level of an interval")
     answers = answer(ensemble, rows)
@@ -103,8 +109,11 @@ def predict_with(
             f"{first} (counted from 0): {answers.reasons[failed[0]]}",
             first,
         )
+    ends = None
+    if residuals is not None and interval is not None:
+        ends = residuals.interval(ensemble.task, pooled(ensemble.task, answers.outputs), interval)
     added = {
-        **columns_of(ensemble.task, answers.outputs, widths),
+        **columns_of(ensemble.task, answers.outputs, ends),
         "error": list(answers.reasons),
     }
     kept = np.setdiff1d(np.arange(len(answers.reasons)), failed) if on_error == "skip" else None
@@ -121,11 +130,11 @@ def predict_with(
 def columns_of(
     task: Task,
     answers: Float[np.ndarray, "member row output"],
-    half_widths: NDArray[np.float64] | None = None,
+    ends: tuple[NDArray[np.floating], NDArray[np.floating]] | None = None,
 ) -> dict[str, Any]:
-    """Answers as columns of a table; NaN gives blanks."""
+    """Answers, and the ends of their intervals, as columns of a table; NaN gives blanks."""
     outputs = pooled(task, answers).astype(answers.dtype)
-    apart = spread(task, answers).astype(answers.dtype) if len(answers) > 1 else None
+    apart, kind = uncertainty(task, answers), answers.dtype
     failed = np.asarray(np.isnan(outputs).any(axis=1))
     columns: dict[str, Any] = {}
     if task.kind == "multiclass":
@@ -135,7 +144,7 @@ def columns_of(
         for number, label in enumerate(task.labels):
             columns[f"probability_{label}"] = shares[:, number]
         if apart is not None:
-            columns["uncertainty"] = np.take_along_axis(apart, best[:, None], 1)[:, 0]
+            columns["uncertainty"] = np.take_along_axis(apart, best[:, None], 1)[:, 0].astype(kind)
         return columns
     for number, target in enumerate(task.targets):
         ending = f"_{target}" if len(task.targets) > 1 else ""
@@ -146,11 +155,9 @@ def columns_of(
             columns[f"prediction{ending}"] = _labels(task, (probability >= 0.5).astype(int), failed)
             columns[f"probability{ending}_{task.labels[1]}"] = probability
         if apart is not None:
-            columns[f"uncertainty{ending}"] = apart[:, number]
-        if half_widths is not None:
-            half = outputs.dtype.type(half_widths[number])
-            columns[f"lower{ending}"] = outputs[:, number] - half
-            columns[f"upper{ending}"] = outputs[:, number] + half
+            columns[f"uncertainty{ending}"] = apart[:, number].astype(kind)
+        if ends is not None:
+            columns[f"lower{ending}"], columns[f"upper{ending}"] = (e[:, number] for e in ends)
     return columns
 
 

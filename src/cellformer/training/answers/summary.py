@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Task
 from cellformer.training.answers.conformal import Residuals
+from cellformer.training.answers.deviations import values_of
 from cellformer.training.answers.predictions import predictions_of, write_predictions
 from cellformer.training.answers.standard_errors import standard_error
 from cellformer.training.answers.trained_run import TrainedRun
@@ -158,7 +159,8 @@ def score_outputs(
     targets: Float[np.ndarray, "row target"],
 ) -> dict[str, float]:
     """The metrics of predictions that are arrays."""
-    return scores(task, torch.from_numpy(np.array(outputs)), torch.from_numpy(np.array(targets)))
+    values = torch.from_numpy(np.array(values_of(task, outputs)))
+    return scores(task, values, torch.from_numpy(np.array(targets)))
 
 
 def constant_outputs(

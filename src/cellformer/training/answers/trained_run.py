@@ -64,9 +64,17 @@ class TrainedRun:
         return self.preparation.stored(rows, workers=self.config.data.workers, over_limit="skip")
 
     def outputs(
-        self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
+        self,
+        complexes: RaggedComplexes,
+        chosen: Int64[np.ndarray, " chosen"],
+        sample: int | None = None,
     ) -> Float[np.ndarray, "row output"]:
-        """Predictions of some complexes: values in the user's units, or logits."""
+        """Predictions of some complexes: values in the user's units, or logits.
+
+        Behind values stand `deviations`, where such were learned. With the number of a ``sample``,
+        dropout stays on, and is drawn by it.
+        """
+        self.module.sample = sample
         return outputs_of(self.module, self.config.training, complexes, chosen)
 
 

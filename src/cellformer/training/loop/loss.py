@@ -82,7 +82,8 @@ def loss_function(task: Task, name: str) -> Loss:
         if task.kind != "regression":
             return partial(cross_entropy, binary=task.kind == "binary")
         return mse if task.metric in ("rmse", "r2") else l1
-    if (name == "cross_entropy") != (task.kind != "regression") and name in LOSSES.names:
+    listed = LOSSES.check(name).module is None
+    if listed and (name == "cross_entropy") != (task.kind != "regression"):
         raise ValueError(
             f"training.loss={name} is of no use to a {task.kind} task; leave it at auto"
         )

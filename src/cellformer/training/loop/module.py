@@ -12,13 +12,18 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.data.dataset import Task
+from cellformer.model.dropping import drop_again
 from cellformer.training.config import OptimizerConfig
 from cellformer.training.loop.averaging import averaged_weights
 from cellformer.training.loop.loss import loss_of, total_loss
 from cellformer.training.loop.metrics import scores
 from cellformer.training.loop.schedule import warmup_cosine
+from cellformer.training.loop.spread_losses import spreads
 from cellformer.training.loop.world import World
 from cellformer.training.runs.scaling import Scaling
+
+FAR_APART = 2_654_435_761
+"""Between the seeds of what happens side by side."""
 
 
 @dataclass
@@ -70,6 +75,7 @@ class CellularModule(pl.LightningModule):
         self.class_weights = class_weights
         self.world = world or World()
         self.averaged = averaged_weights(model, self.optimizer.averaging)
+        self.sample: int | None = None
         self.validated: list[tuple[Tensor, Tensor]] = []
         self.trained = EpochLoss()
 
@@ -98,8 +104,8 @@ class CellularModule(pl.LightningModule):
 
     def on_train_batch_start(self, batch: CellBatch, batch_idx: int) -> None:
         """Makes the randomness of a step a function of seed and step, so that resuming is exact."""
-        # Processes that train together drop different cells.
-        torch.manual_seed(self._step_seed() + (self.world.rank << 40))
+        # Processes that train together drop different cells. A CPU heeds the lower 32 bits alone.
+        torch.manual_seed(self._step_seed() + self.world.rank * FAR_APART)
 
     def training_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, ""]:
         """The loss of one batch: its mean over all targets, those of other processes included.
@@ -137,7 +143,7 @@ class CellularModule(pl.LightningModule):
         scaled = self.scaling.scale(targets)
         loss = loss_of(self.task, self.loss, outputs, scaled, self.class_weights)
         self.log("val_loss", loss)
-        values = scores(self.task, self.scaling.unscale(outputs), targets)
+        values = scores(self.task, self.scaling.unscale(self._values(outputs)), targets)
         for name, value in values.items():
             self.log(f"val_{name}", value, prog_bar=name == self.task.metric)
 
@@ -149,9 +155,27 @@ class CellularModule(pl.LightningModule):
         """Takes it up again; runs of before were kept between epochs, where there is none."""
         self.trained = EpochLoss(*checkpoint.get("trained", ()))
 
+    def on_predict_model_eval(self) -> None:
+        """Has the model evaluate; with a ``sample`` to draw, all but its dropout."""
+        super().on_predict_model_eval()
+        if self.sample is not None:
+            drop_again(self.model)
+
     def predict_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, "row output"]:
-        """Values in the user's units, or logits."""
-        return self.scaling.unscale(self.model(batch))
+        """Values in the user's units, or logits; behind them the deviations below and above them,
+        of a model that has learned some. With a ``sample``, its dropout is drawn by that number.
+        """
+        if self.sample is not None:
+            torch.manual_seed(self.sample * FAR_APART + batch_idx)
+        outputs = self.model(batch)
+        values = self.scaling.unscale(self._values(outputs))
+        apart = spreads(outputs, self.task.outputs)
+        if apart is None:
+            return values
+        return torch.cat([values, self.scaling.stretch(apart)], 1)
+
+    def _values(self, outputs: Float[Tensor, "row output"]) -> Float[Tensor, "row value"]:
+        return outputs[:, : self.task.outputs]
 
     def optimizer_step(self, *arguments: Any, **named: Any) -> None:
         """Takes a step, and has the average follow, before a state can be kept."""

@@ -16,6 +16,7 @@ from cellformer.model.described import CellModel, cell_model
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
 from cellformer.model.unused import refuse_unused
+from cellformer.training.catalogs import LOSSES
 from cellformer.training.config import RunConfig, TrainingConfig
 from cellformer.training.materials.materials import Materials
 from cellformer.training.runs.run_folder import RunFolder, write_json
@@ -43,7 +44,7 @@ class Recipe:
         about the model that these complexes or this plan have no use for.
         """
         complexes, task = materials.complexes, materials.task
-        shape = DataShape.of(complexes, task.outputs, task.rank)
+        shape = DataShape.of(complexes, outputs_for(task, config.training.loss), task.rank)
         if complexes.descriptors is not None:
             known = complexes.descriptors.take(materials.split["train"])
             shape = replace(shape, descriptors=DescriptorShape.of(known))
@@ -89,13 +90,25 @@ class Recipe:
             if {len(scaling.mean), len(scaling.deviation)} != {len(task.targets)}:
                 raise ValueError(f"scaling is not of {len(task.targets)} targets")
             model = ModelConfig.from_dict(values["model"])
-            if model.data.outputs != task.outputs:
+            each, rest = divmod(model.data.outputs, task.outputs)
+            if rest or (each != 1 and task.kind != "regression"):
                 raise ValueError(f"model has {model.data.outputs} outputs, task {task.outputs}")
             return cls(task, scaling, model, plan_from_dict(values["attention"]))
         except PartRefusedError as error:
             raise PartRefusedError(f"{path}: {error}") from error
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: not a model description ({one_line(error)})") from error
+
+
+def outputs_for(task: Task, loss: str) -> int:
+    """The number of a model's outputs: those of the task, and what else the loss learns of each.
+
+    Raises ValueError for a loss that learns more of classes, and as `Catalog.find` does.
+    """
+    columns = 1 if loss == "auto" else getattr(LOSSES.find(loss)[0], "columns", 1)
+    if columns != 1 and task.kind != "regression":
+        raise ValueError(f"training.loss={loss} learns deviations of values, not of classes")
+    return task.outputs * int(columns)
 
 
 def _task(told: Any) -> Task:

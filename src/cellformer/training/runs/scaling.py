@@ -56,6 +56,12 @@ class Scaling:
         values = values.double() if self.wide else values
         return values * self._tensor(self.deviation, values) + self._tensor(self.mean, values)
 
+    def stretch(self, spreads: Float[Tensor, "complex side"]) -> Float[Tensor, "complex side"]:
+        """Deviations from values, for each target below and then for each above, to the user's
+        units.
+        """
+        return spreads * self._tensor(self.deviation * 2, spreads)
+
     @staticmethod
     def _tensor(numbers: tuple[float, ...], like: Tensor) -> Float[Tensor, " target"]:
         return tensor(numbers, dtype=like.dtype, device=like.device)
