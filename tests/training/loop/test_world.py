@@ -17,9 +17,11 @@ import torch
 from safetensors.torch import load_file
 
 from cellformer.cli.main import main
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.graph import Graph
 from cellformer.data.dataset import Task
 from cellformer.data.readers.npz import write_npz
+from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from cellformer.training.loop.module import CellularModule
@@ -198,12 +200,13 @@ def test_who_started_the_process_is_read_off_its_environment(monkeypatch):
     assert launched().global_rank() == 1
 
 
-def test_processes_of_a_step_drop_different_cells(config):
+def test_processes_of_a_step_drop_different_cells():
+    batch = collate([InducedCycles()(Graph.from_smiles("C"))])
     drawn = []
     for rank in (0, 1, 2):
         module = CellularModule(torch.nn.Linear(1, 1), Task("regression", ("a",), "mae"),
                                 Scaling.none(1), seed=5, world=World(rank, 3))  # fmt: skip
-        module.on_train_batch_start(None, 0)
+        module.on_train_batch_start(batch, 0)
         drawn.append(tuple(torch.rand(8).tolist()))
     assert len(set(drawn)) == 3
 
