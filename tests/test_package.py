@@ -1,11 +1,14 @@
 import ast
 import inspect
+import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import typing
 import warnings
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -42,8 +45,8 @@ def test_every_function_takes_paths_as_text_too():
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """What is installed from the index, built without asking the network."""
+def installed(tmp_path_factory):
+    """The folder into which the package is installed from a wheel, without asking the network."""
     pytest.importorskip("setuptools", "77")
     work = tmp_path_factory.mktemp("wheel")
     for name in ("src", "pyproject.toml", "README.md", "LICENSE"):
@@ -54,15 +57,14 @@ def wheel(tmp_path_factory):
         else:
             shutil.copy(source, work)
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-         "--wheel-dir", "dist", "."],
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
+         "--no-compile", "--target", "installed", "."],
         cwd=work, check=True, capture_output=True,
     )  # fmt: skip
-    (built,) = (work / "dist").glob("*.whl")
-    return zipfile.ZipFile(built).namelist()
+    return work / "installed"
 
 
-def test_the_wheel_holds_every_file_of_the_package(wheel):
+def test_the_wheel_holds_every_file_of_the_package(installed):
     package = ROOT / "src" / "cellformer"
     files = {
         file.relative_to(package.parent).as_posix()
@@ -72,7 +74,45 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
     assert {"cellformer/py.typed", "cellformer/__init__.pyi"} <= files
     assert any(name.startswith("cellformer/report/templates/") for name in files)
     assert any(name.startswith("cellformer/explorer/page/") for name in files)
-    assert files <= set(wheel)
+    assert files <= {file.relative_to(installed).as_posix() for file in installed.rglob("*")}
+
+
+def test_the_first_page_of_the_documentation_works_from_the_wheel(installed, tmp_path):
+    page = (ROOT / "docs/first-prediction.md").read_text("utf-8")
+    lines = re.findall(r"^cellformer (.*)$", page, re.MULTILINE)[:3]
+    assert [line.split()[0] for line in lines] == ["examples", "train", "predict"]
+    words = [shlex.split(re.sub(r"--epochs \d+", "--epochs 1", line)) for line in lines]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", "from cellformer.cli.main import main\n"
+         f"for words in {words}:\n    assert main(words) == 0, words"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(installed)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "aspirin" in done.stdout
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def test_extras_that_errors_and_pages_name_exist():
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    named = set()
+    for file in files:
+        for extras in re.findall(r"cellformer\[([a-z,]+)\]", file.read_text("utf-8")):
+            named |= set(extras.split(","))
+    assert {"explore", "xlsx"} <= named <= set(PROJECT["optional-dependencies"])
+
+
+def test_other_ways_to_install_have_the_same_version_and_requirements():
+    recipe = (ROOT / "packaging/recipe.yaml").read_text("utf-8")
+    for text in (recipe, (ROOT / "CITATION.cff").read_text("utf-8")):
+        assert f"version: {PROJECT['version']}\n" in text
+    names = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
+    for requirement in PROJECT["dependencies"]:
+        name, bound = re.fullmatch(r"([\w-]+)(?:\[\w+\])?(.*)", requirement).groups()
+        assert f"    - {names.get(name, name)} {bound}\n" in recipe, name
+    assert cf.__version__ == PROJECT["version"]
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # PyG's own use of it

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "src/cellformer/examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 FORMS = ("_repr_html_", "_repr_svg_")
 

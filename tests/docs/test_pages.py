@@ -1,7 +1,7 @@
 """The code of the README and of every page of the documentation runs as it is written there.
 
 Blocks of ``python`` and ``bash`` are run, in order, in one folder per page, which has the
-repository's ``examples``. What takes long or needs a cluster stands in blocks of ``console``: its
+package's ``examples``. What takes long or needs a cluster stands in blocks of ``console``: its
 lines are not run, but their options must exist.
 """
 
@@ -101,7 +101,7 @@ DOCUMENT = Sybil(
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(ROOT / "src/cellformer/examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     # Shell commands find this checkout and this interpreter's environment.
     program = tmp_path / ".bin" / "cellformer"

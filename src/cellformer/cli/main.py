@@ -19,6 +19,7 @@ from cellformer.cli.commands import (
     draw,
     encode,
     evaluate,
+    examples,
     explore,
     fetch,
     info,
@@ -45,6 +46,7 @@ from cellformer.cli.spelling import ALL, spelled
 from cellformer.training.loop.allocator import ask_for_large_pages
 
 COMMANDS = {
+    "examples": examples,
     "fetch": fetch,
     "prepare": prepare,
     "train": train,
