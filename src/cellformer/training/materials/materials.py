@@ -11,12 +11,18 @@ from cellformer.data.dataset import PARTS, GraphSequence, GraphSet, SmilesList, 
 from cellformer.data.preparation import Preparation
 from cellformer.data.preparing.prepare import Prepared
 from cellformer.data.preparing.shards import ShardExecutor
-from cellformer.data.splitting.cell_split import split_cells
+from cellformer.data.splitting.cell_split import split_cells, split_cells_as
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.data.splitting.splits import Split
 from cellformer.training.config import DataConfig
 from cellformer.training.materials.preparation import preparation_of
-from cellformer.training.materials.rows import SourceRows, find_leaks, open_rows, split_rows
+from cellformer.training.materials.rows import (
+    SourceRows,
+    find_leaks,
+    open_rows,
+    split_rows,
+    with_validation,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +84,7 @@ def gathered(
     source = rows.source
     _check_described(source, preparation)
     task = source.task  # raises where there is nothing to learn
-    within = task.rank is not None and rows.split is None and len(source) < len(PARTS)
+    within = _is_within(source, rows, config)
     if within:
         source = _split_within(source, config)
         rows = replace(rows, source=source, split=source.split)
@@ -129,8 +135,27 @@ def _check_described(source: GraphSet, preparation: Preparation) -> None:
         )
 
 
+def _is_within(source: GraphSet, rows: SourceRows, config: DataConfig) -> bool:
+    """Whether cells of the same complexes train, validate and test.
+
+    So they do where the source says which, and where there are too few complexes to be split; but
+    molecules are split as wholes.
+    """
+    if source.task.rank is None or rows.split is not None or isinstance(source.graphs, SmilesList):
+        return False
+    return _brings_cells(source, config) or len(source) < len(PARTS)
+
+
+def _brings_cells(source: GraphSet, config: DataConfig) -> bool:
+    """Whether the split that the source brings, of cells, is the one that is asked for."""
+    return source.cell_split is not None and config.split == "auto" and config.folds is None
+
+
 def _split_within(source: GraphSet, config: DataConfig) -> GraphSet:
-    """Too few complexes to be split themselves: their cells are, unless that is ruled out."""
+    """The cells in parts of their own: those that the source says, or random ones."""
+    if source.cell_split is not None and _brings_cells(source, config):
+        logger.info("%s says which cells train, validate and test", source.name)
+        return split_cells_as(source, with_validation(config, source.cell_split, source.name))
     if config.folds is not None:
         raise ValueError(
             f"{source.name} has {len(source)} complexes, too few for a cross-validation, whose "
