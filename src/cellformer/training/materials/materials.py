@@ -7,13 +7,22 @@ import numpy as np
 from jaxtyping import Int64
 
 from cellformer.complexes.many.ragged import RaggedComplexes
-from cellformer.data.dataset import PARTS, GraphSequence, GraphSet, SmilesList, Task
+from cellformer.data.dataset import (
+    PARTS,
+    GraphSequence,
+    GraphSet,
+    MoleculeDescriptors,
+    SmilesList,
+    Task,
+)
 from cellformer.data.preparation import Preparation
 from cellformer.data.preparing.prepare import Prepared
 from cellformer.data.preparing.shards import ShardExecutor
+from cellformer.data.sources import described_as
 from cellformer.data.splitting.cell_split import split_cells, split_cells_as
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.data.splitting.splits import Split
+from cellformer.data.tables.atom_targets import WORDS
 from cellformer.training.config import DataConfig
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import (
@@ -41,6 +50,11 @@ class Materials:
     leaks: tuple[Leak, ...] = ()  # molecules in several parts
     column_units: tuple[str, ...] = ()  # of the descriptors that the source brings
     copies: int = 1  # of the rows of the source: one for each part, where cells are split
+
+    @property
+    def molecule_descriptors(self) -> MoleculeDescriptors:
+        """What was computed of the molecules as wholes."""
+        return self.graphs.descriptors if isinstance(self.graphs, SmilesList) else "none"
 
     @property
     def rows(self) -> Int64[np.ndarray, " complex"]:
@@ -81,6 +95,7 @@ def gathered(
     executor: ShardExecutor | None = None,
 ) -> Materials:
     """`gather` of rows that are open already; an ``executor`` prepares them elsewhere."""
+    rows, preparation = _without_descriptors(rows, config, preparation)
     source = rows.source
     _check_described(source, preparation)
     task = source.task  # raises where there is nothing to learn
@@ -109,6 +124,30 @@ def gathered(
         source.column_units,
         len(PARTS) if within else 1,
     )
+
+
+def _without_descriptors(
+    rows: SourceRows, config: DataConfig, preparation: Preparation
+) -> tuple[SourceRows, Preparation]:
+    """Molecules are not described as wholes where their atoms or bonds are predicted.
+
+    Raises ValueError where that is asked for.
+    """
+    task = rows.source.task_or_none
+    if task is None or task.rank is None or not isinstance(rows.source.graphs, SmilesList):
+        return rows, preparation
+    asked = {
+        "molecule_descriptors": config.molecule_descriptors not in ("auto", "none"),
+        "descriptors": bool(preparation.columns),
+    }
+    for field, given in asked.items():
+        if given:
+            raise ValueError(
+                f"data.{field} describes molecules as wholes, but the targets are of "
+                f"{WORDS[task.rank]}; leave it out"
+            )
+    plain = described_as(rows.source, None, "none")
+    return replace(rows, source=plain), replace(preparation, molecule_descriptors="none")
 
 
 def _check_described(source: GraphSet, preparation: Preparation) -> None:

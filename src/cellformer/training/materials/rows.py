@@ -50,6 +50,7 @@ def open_rows(config: DataConfig, preparation: Preparation) -> SourceRows:
         kind=None if config.kind == "auto" else config.kind,
         metric=None if config.metric == "auto" else config.metric,
         split_column=config.split_column,
+        targets_of=None if config.targets_of == "auto" else config.targets_of,
     )
     check_use(config, source)
     if config.val_file is None and config.test_file is None:
