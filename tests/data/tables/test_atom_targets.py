@@ -36,6 +36,8 @@ def test_lengths_tell_bonds_from_atoms():
     assert opened(rows[1:2], targets_of="atoms").task.rank == 0
     with pytest.raises(ValueError, match=r"no list of column 'q' has as many .* has 4 for 3 atoms"):
         opened([("CCO", "[1, 2, 3, 4]")])
+    with pytest.raises(ValueError, match=r"as its molecule has atoms: row 0 .* has 1 for 3 atoms"):
+        opened([("CCO", 1.5), ("CC", 2.5)], targets_of="atoms")
 
 
 def test_words_are_classes_of_atoms():
@@ -49,7 +51,7 @@ def test_hydrogens_that_are_written_have_values_which_are_left_out(caplog):
     graphs = opened([("[H]C([H])([H])O", "[9, 1, 9, 9, 2]"), ("CO", "[3, 4]")])
     assert graphs.targets[:, 0].tolist() == [1, 2, 3, 4]
     assert "3 values of hydrogens are left out" in caplog.text
-    heavy = opened([("[H]OC", "[1, 2.5]"), ("CO", "[3, 4]")])
+    heavy = opened([("[H]OC", "[1, 2.5]"), ("CO", "[3, 4]")], targets_of="atoms")
     assert heavy.faults[0].endswith(
         "list of 2 values for 3 atoms, with the hydrogens that are written"
     )

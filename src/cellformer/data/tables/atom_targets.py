@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from cellformer.chemistry.listing import Listing
 
 TargetsOf: TypeAlias = Literal["atoms", "bonds"]
-RANKS: dict[TargetsOf, int] = {"atoms": 0, "bonds": 1}
-WORDS = ("atoms", "bonds")
+WORDS: tuple[TargetsOf, TargetsOf] = ("atoms", "bonds")
+RANKS = {word: rank for rank, word in enumerate(WORDS)}
 _PROPERTY = re.compile(r"(atom|bond)\.[ibd]?prop\..+")
 """How RDKit names a property of all atoms, or bonds, in an SDF, with blanks between its values."""
 
@@ -91,7 +91,10 @@ def read_atom_targets(
     entries = {
         name: [entries_of(cell) for cell in column.tolist()] for name, column in cells.items()
     }
-    rank = RANKS[of] if of is not None else _rank(table.where, entries, listings)
+    if task is not None and task.rank is not None:
+        rank = task.rank
+    else:
+        rank = _rank(table.where, entries, listings, of)
     words = {name: _is_of_words(own, kind, task) for name, own in entries.items()}
     for name, own in entries.items():
         for row, values in enumerate(own):
@@ -118,8 +121,10 @@ def _rank(
     where: str,
     entries: Mapping[str, Sequence[list[Entry] | None]],
     listings: Sequence["Listing | None"],
+    of: TargetsOf | None,
 ) -> int:
-    """The rank that the lengths of most lists fit."""
+    """The rank that the lengths of most lists fit, or the one that is said if any fits it."""
+    told = WORDS if of is None else (of,)
     found: dict[str, int] = {}
     for name, own in entries.items():
         fits: Counter[int] = Counter()
@@ -128,16 +133,15 @@ def _rank(
             if values is None or listing is None:
                 continue
             sizes = (len(listing.vertices), len(listing.edges))
-            fits.update(rank for rank in (0, 1) if len(values) == sizes[rank])
+            fits.update(RANKS[word] for word in told if len(values) == sizes[RANKS[word]])
             example = example or (
                 f"row {row} (counted from 0) has {len(values)} for {sizes[0]} atoms and {sizes[1]} "
                 "bonds, with the hydrogens that are written"
             )
         if not fits:
-            told = example or "no row has a list and a molecule"
             raise ValueError(
-                f"{where}: no list of column {name!r} has as many values as its molecule has atoms "
-                f"or bonds: {told}"
+                f"{where}: no list of column {name!r} has as many values as its molecule has "
+                f"{' or '.join(told)}: {example or 'no row has a list and a molecule'}"
             )
         if fits[0] == fits[1]:
             raise ValueError(
@@ -146,8 +150,8 @@ def _rank(
             )
         found[name] = 0 if fits[0] > fits[1] else 1
     if len(set(found.values())) > 1:
-        told = ", ".join(f"{name!r} of {WORDS[rank]}" for name, rank in found.items())
-        raise ValueError(f"{where}: targets are of atoms and of bonds ({told}); learn one kind")
+        each = ", ".join(f"{name!r} of {WORDS[rank]}" for name, rank in found.items())
+        raise ValueError(f"{where}: targets are of atoms and of bonds ({each}); learn one kind")
     return next(iter(found.values()))
 
 

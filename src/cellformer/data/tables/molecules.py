@@ -166,7 +166,7 @@ def _listed(
                 f"{table.where} has targets of molecules, or of their atoms or bonds, but those of "
                 f"this model belong to the cells of rank {task.rank}"
             )
-        of = ("atoms", "bonds")[task.rank]
+        of = WORDS[task.rank]
     else:
         of = of or told_by_names(cells)
     if of is None and not are_lists(cells, table.where):
