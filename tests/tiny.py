@@ -6,6 +6,8 @@ import numpy as np
 
 from cellformer.complexes.graph import Graph
 from cellformer.data.readers.npz import write_npz
+from cellformer.model.config import ArchitectureConfig
+from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 
 SMILES = (
     "C", "CC", "C=C", "CO", "CCO", "CC(C)O", "c1ccccc1", "Cc1ccccc1", "Oc1ccccc1", "C1CC1",
@@ -24,3 +26,12 @@ def write_molecules(path, y, **options):
 
 def with_training(config, **values):
     return replace(config, training=replace(config.training, **values))
+
+
+def tiny_run(source, epochs=2, **data):
+    """A training of a source that takes a moment."""
+    return RunConfig(
+        data=DataConfig(source=str(source), encodings="rwpe:4", **data),
+        model=ArchitectureConfig(width=16, layers=1, heads=2),
+        training=TrainingConfig(epochs=epochs, batch_size=8, device="cpu"),
+    )

@@ -32,6 +32,7 @@ from .data.complex_list import complex_set
 from .data.dataset import GraphSet, Task
 from .data.flat import in_memory
 from .data.interop.networkx_graph import from_networkx, to_networkx
+from .data.interop.networkx_sets import from_networkx_list
 from .data.interop.pyg_cells import (
     CellData,
     batch_from_pyg,
@@ -226,6 +227,7 @@ __all__ = [
     "flip",
     "fold_split",
     "from_networkx",
+    "from_networkx_list",
     "from_pyg",
     "from_pyg_dataset",
     "from_toponetx",

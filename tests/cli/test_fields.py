@@ -59,6 +59,7 @@ CASES = {
 MORE = {
     "target": ([], "[z]"),
     "kind": ([], "multiclass"),
+    "targets_of": ([], "atoms"),
     "metric": ([], "rmse"),
     "on_error": (["--data.lifting", LIMITED, "--data.over_limit", "skip"], "fail"),
     "split": ([], "scaffold"),
@@ -82,6 +83,7 @@ USELESS = {
     "fragments": "largest", "descriptors": "[y]", "molecule_descriptors": "morgan", "max_dim": "3",
     "neighbors": "3", "radius": "1.0", "degenerate": "drop",
     "split_column": "split", "duplicates": "apart",
+    "targets_of": "atoms",
 }  # fmt: skip
 """Of use to tables, molecules or clouds; given for graphs of an .npz file."""
 

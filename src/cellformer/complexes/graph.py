@@ -41,6 +41,18 @@ class Graph:
         """The number of edges kept."""
         return len(self.edges)
 
+    def edge_numbers(self, pairs: Int64[np.ndarray, "pair 2"]) -> Int64[np.ndarray, " pair"]:
+        """The edge that joins each pair of vertices, in any direction; -1 where none does."""
+        own = self.edges[:, 0] * self.num_vertices + self.edges[:, 1]
+        wanted = pairs.min(axis=1) * self.num_vertices + pairs.max(axis=1)
+        if not len(own) or not len(wanted):
+            return np.full(len(wanted), -1)
+        order = np.argsort(own)
+        places = order[np.minimum(np.searchsorted(own[order], wanted), len(own) - 1)]
+        inside = (pairs >= 0).all(axis=1) & (pairs < self.num_vertices).all(axis=1)
+        found: Int64[np.ndarray, " pair"] = np.where(inside & (own[places] == wanted), places, -1)
+        return found
+
     @classmethod
     def from_edges(
         cls,

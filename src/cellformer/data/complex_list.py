@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from cellformer.basics.rounding import narrowed
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
-from cellformer.data.dataset import PARTS, GraphSet, Task, digest_of
+from cellformer.data.dataset import GraphSet, Task, digest_of, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def complex_set(
         listed,
         rows,
         task,
-        None if split is None else {p: np.asarray(split.get(p, ()), np.int64) for p in PARTS},
+        None if split is None else rows_of(split),
         listed.digest(),
         offsets,
     )

@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cellformer.basics.checks import one_of
 from cellformer.chemistry.scheme import MoleculeScheme
@@ -180,6 +180,8 @@ class GraphSet:
     """Rows that cannot be used whatever their graph is, with the reason."""
     column_units: tuple[str, ...] = ()
     """The units that stand beside the descriptors, "" where there is none; one for each column."""
+    cell_split: dict[str, Int64[np.ndarray, " _"]] | None = None
+    """Where cells of the same graphs train, validate and test: the rows of targets of each."""
 
     def __post_init__(self) -> None:
         task = self.task_or_none
@@ -199,6 +201,12 @@ class GraphSet:
             )
         if self.split is not None:
             check_split(self.split, len(self.graphs), self.name)
+        if self.cell_split is not None:
+            if self.cell_offsets is None or self.split is not None:
+                raise ValueError(
+                    f"{self.name}: a split of cells belongs to targets of cells, without another"
+                )
+            check_split(self.cell_split, rows, f"{self.name}: cells")
 
     def __repr__(self) -> str:
         task = self.task_or_none
@@ -264,6 +272,11 @@ class GraphSet:
         """How many graphs (or cells) have a value, for each target."""
         present: Int64[np.ndarray, " target"] = np.isfinite(self.targets).sum(axis=0)
         return present
+
+
+def rows_of(split: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.int64]]:
+    """A split as its user gave it: parts may be left out, and be lists."""
+    return {part: np.asarray(split.get(part, ()), np.int64) for part in PARTS}
 
 
 def check_split(split: Mapping[str, NDArray[np.integer]], rows: int, where: str) -> None:

@@ -11,7 +11,7 @@ from cellformer.basics.rounding import narrowed
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
-from cellformer.data.dataset import PARTS, GraphSet, Task, digest_of
+from cellformer.data.dataset import GraphSet, Task, digest_of, rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ def in_memory(
         flat,
         narrowed(rows[:, None] if rows.ndim == 1 else rows),
         task,
-        None if split is None else {p: np.asarray(split.get(p, ()), np.int64) for p in PARTS},
+        None if split is None else rows_of(split),
         flat.digest(),
     )
 

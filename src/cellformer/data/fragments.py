@@ -27,6 +27,12 @@ def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
             f"{source.name} does not consist of SMILES, so the largest fragment cannot be chosen; "
             "set data.fragments to all"
         )
+    task = source.task_or_none
+    if task is not None and task.rank is not None:
+        raise ValueError(
+            f"{source.name}: the largest fragment has its atoms in another order than the lists of "
+            "targets; set data.fragments to all"
+        )
     smiles = source.smiles
     kept, faults = list(smiles), dict(source.faults)
     for row, text in enumerate(smiles):

@@ -35,6 +35,7 @@ from cellformer.data.preparing.prepare import OverLimitRows, Prepared, prepare
 from cellformer.data.preparing.shards import ShardExecutor
 from cellformer.data.quantities import Censored
 from cellformer.data.sources import described_as, is_mesh, is_source, no_source, open_source
+from cellformer.data.tables.atom_targets import TargetsOf
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import ArrowFrame, Table, is_table, read_table
 from cellformer.encodings.encode import Encoding, encode
@@ -114,6 +115,7 @@ class Preparation:
         metric: Metric | None = None,
         task: Task | None = None,
         split_column: str | None = None,
+        targets_of: TargetsOf | None = None,
     ) -> GraphSet:
         """The rows of a source, described as this preparation says; see `open_source`.
 
@@ -124,8 +126,13 @@ class Preparation:
             return keep_fragments(source, self.fragments)
         wanted = tuple(target) or None
         if self.reader is not None and isinstance(source, str | PathLike):
-            for option, value in {"target": wanted, "kind": kind, "split_column": split_column,
-                                  **self._of_tables()}.items():  # fmt: skip
+            chosen: dict[str, object] = {
+                "target": wanted,
+                "kind": kind,
+                "split_column": split_column,
+            }
+            chosen |= {"targets_of": targets_of, **self._of_tables()}
+            for option, value in chosen.items():
                 if value is not None:
                     raise ValueError(f"{option} is of no use with a reader of your own")
             read = posing(_read(self.reader, fspath(source)), metric, task)
@@ -144,7 +151,7 @@ class Preparation:
             opened = molecules(
                 table, wanted, self.smiles_column, kind, metric, task, split_column,
                 self.features, self.columns, self.molecule_descriptors, self.censored,
-                self.column_units,
+                self.column_units, targets_of,
             )  # fmt: skip
             return keep_fragments(opened, self.fragments)
         if not is_source(source):
@@ -166,6 +173,7 @@ class Preparation:
             censored=self.censored,
             degenerate=self.degenerate,
             column_units=self.column_units,
+            targets_of=targets_of,
         )
         return keep_fragments(opened, self.fragments)
 

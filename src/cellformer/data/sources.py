@@ -37,6 +37,7 @@ from cellformer.data.readers.point_files import (
 )
 from cellformer.data.readers.point_folder import PointClouds, is_point_folder, read_point_folder
 from cellformer.data.readers.tu_folder import is_tu_folder, read_tu
+from cellformer.data.tables.atom_targets import TargetsOf
 from cellformer.data.tables.formats import TABLE_ENDINGS
 from cellformer.data.tables.molecules import molecules
 from cellformer.data.tables.table import is_table, read_table
@@ -80,6 +81,7 @@ def open_source(
     censored: Censored = "refuse",
     column_units: Sequence[str] | None = None,
     degenerate: Degenerate = "fail",
+    targets_of: TargetsOf | None = None,
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, a folder, a mesh or a point cloud.
 
@@ -93,7 +95,8 @@ def open_source(
     ``columns`` of a table are descriptors of its rows, and ``descriptors`` says which ones are
     computed of molecules that are given as SMILES. ``censored`` says what values such as >5 in a
     table are, and ``column_units`` in which units a model has learned the ``columns``.
-    ``degenerate`` says what happens to faces of meshes that are none.
+    ``degenerate`` says what happens to faces of meshes that are none, and ``targets_of`` whose
+    targets the lists in the cells of a table are.
 
     Raises ValueError, with the nearest name, if there is no such source or an option is of no use
     to it, and FileNotFoundError if there is no such file.
@@ -107,10 +110,11 @@ def open_source(
         scheme = features or "standard"
         return molecules(
             table, targets, smiles_column, kind, metric, task, split_column, scheme, columns,
-            descriptors, censored, column_units,
+            descriptors, censored, column_units, targets_of,
         )  # fmt: skip
     for option, value in (("split_column", split_column), ("separator", separator),
-                          ("charset", charset), ("descriptors", columns or None)):  # fmt: skip
+                          ("charset", charset), ("descriptors", columns or None),
+                          ("targets_of", targets_of)):  # fmt: skip
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
     opened = _open(

@@ -56,6 +56,13 @@ def classification_of(columns: Columns, where: str) -> Kind:
     return "binary" if most <= 2 else "multiclass"
 
 
+def kind_of_values(columns: Columns, where: str) -> Kind:
+    """A regression where a number has a fraction, else what `classification_of` says, or raises."""
+    known = [value for values in columns.values() for value in _known(values)]
+    fractions = any(isinstance(value, float) and not value.is_integer() for value in known)
+    return "regression" if fractions else classification_of(columns, where)
+
+
 def encode_targets(columns: Columns, task: Task, where: str) -> Float[np.ndarray, "row target"]:
     """The columns as numbers, see `narrowed`; NaN where a value is missing.
 

@@ -85,7 +85,11 @@ def train(
             folder.claim()
             recipe.write(folder)
             write_split(folder, materials)
-            write_preparation(folder, replace(made, column_units=materials.column_units))
+            described = materials.molecule_descriptors
+            units = materials.column_units
+            write_preparation(
+                folder, replace(made, column_units=units, molecule_descriptors=described)
+            )
             folder.write_failures(materials.failures)
             folder.write_leaks(materials.leaks)
             folder.write_config(config)

@@ -86,3 +86,16 @@ def test_a_list_of_all_kinds_becomes_a_set_that_is_prepared_with_its_cells(tmp_p
     assert cf.from_toponetx_list(mixed).task_or_none is None
     with pytest.raises(ValueError, match=r"y has shape \(2,\) for 4 complexes"):
         cf.from_toponetx_list(mixed, [1, 2])
+
+
+def test_every_kind_of_complex_is_read_by_one_function_and_others_are_named():
+    simplices = toponetx.SimplicialComplex([[0, 1, 2], [2, 3]])
+    assert cf.from_toponetx(simplices).num_cells == (4, 4, 1)
+    assert cf.from_toponetx(cell_complex(5).to_combinatorial_complex()).num_cells == (5, 5, 1)
+    for number in range(3):
+        simplices.add_node(number, mass=number / 2)
+    simplices.add_node(3, mass=0.25)
+    masses = cf.from_toponetx(simplices, vertex_features=["mass"]).features[0].continuous
+    assert masses[:, 0].tolist() == [0, 0.5, 1, 0.25]
+    with pytest.raises(ValueError, match="a PathComplex, which is not read; cell complexes, simpl"):
+        cf.from_toponetx(toponetx.PathComplex([[0, 1]]))

@@ -1,15 +1,18 @@
 """Data sets of PyTorch Geometric as graph sets."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cellformer.data.dataset import DEFAULT_METRIC, GraphSet, Kind, Metric
+from cellformer.data.cell_targets import with_cell_targets
+from cellformer.data.dataset import GraphSet, Kind, Metric, rows_of
 from cellformer.data.flat import in_memory
 from cellformer.data.interop.pyg_data import from_pyg
-from cellformer.data.targets import Columns, Value, classification_of, encode_targets, make_task
+from cellformer.data.interop.pyg_labels import LabelsOf, cell_labels
+from cellformer.data.targets import Columns, encode_targets, kind_of_values, make_task
 
 
 def from_pyg_dataset(
@@ -18,24 +21,34 @@ def from_pyg_dataset(
     kind: Kind | None = None,
     metric: Metric | None = None,
     name: str | None = None,
+    of: LabelsOf = "auto",
 ) -> GraphSet:
     """The graphs of a PyG data set in its order, with ``y`` as targets where items have it.
 
     Any sequence of ``Data`` will do: a data set in memory or on disk, a part of one, or a list.
     Its ``transform`` is applied. Without ``kind``, ``y`` is a regression unless all of its values
-    are whole numbers; NaN marks a missing one. Raises ValueError, naming
-    the item, where ``y`` or the features of items differ in shape.
+    are whole numbers; NaN marks a missing one.
+
+    Where ``y`` of every item has a row for each vertex, the vertices have the targets; with one for
+    each column of ``edge_index``, or with ``edge_label`` (and ``edge_label_index``), the edges
+    have, and both directions of one have to agree. ``of`` says so where it is not to be guessed.
+    ``train_mask``, ``val_mask`` and ``test_mask`` are then the split, unless ``split`` names whole
+    graphs. Raises ValueError, naming the item, where these or the features do not fit.
     """
     called = name or str(getattr(dataset, "name", None) or type(dataset).__name__)
     items = [dataset[index] for index in range(len(dataset))]
     graphs = [from_pyg(item, f"{called}[{index}]") for index, item in enumerate(items)]
-    values = _targets(items, called)
+    labels = cell_labels(items, graphs, of, called)
+    values = _targets(items, called) if labels is None else labels.values
     if values is None:
         return in_memory(graphs, split=split, name=called)
     names = ["y"] if values.shape[1] == 1 else [f"y{column}" for column in range(values.shape[1])]
-    columns: Columns = {word: _plain(values[:, at]) for at, word in enumerate(names)}
-    chosen = kind or _kind(values, columns, called)
-    task = make_task(columns, chosen, metric or DEFAULT_METRIC[chosen], called)
+    columns: Columns = {word: values[:, at] for at, word in enumerate(names)}
+    if labels is not None:
+        parts = labels.parts if split is None else None
+        made = with_cell_targets(graphs, labels.rank, columns, parts, kind, metric, called)
+        return made if split is None else replace(made, split=rows_of(split))
+    task = make_task(columns, kind or kind_of_values(columns, called), metric, called)
     return in_memory(graphs, encode_targets(columns, task, called), task, split, called)
 
 
@@ -51,16 +64,6 @@ def _targets(items: Sequence[Any], name: str) -> NDArray[np.float64] | None:
         if row.shape != rows[0].shape:
             raise ValueError(
                 f"{name}: y of item {index} has {len(row)} values, that of item 0 {len(rows[0])}; "
-                "targets of vertices are not read here"
+                "those of vertices need a row for each vertex of every item"
             )
     return np.stack(rows)
-
-
-def _plain(column: NDArray[np.float64]) -> list[Value]:
-    return [None if value != value else value for value in column.tolist()]
-
-
-def _kind(values: NDArray[np.float64], columns: Columns, where: str) -> Kind:
-    known = values[np.isfinite(values)]
-    whole = bool((known == np.round(known)).all())
-    return classification_of(columns, where) if whole else "regression"

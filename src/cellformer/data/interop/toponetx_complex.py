@@ -1,7 +1,7 @@
 """Cell complexes from TopoNetX and back."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
@@ -14,28 +14,70 @@ from cellformer.complexes.polygons import (
     polygon_boundary,
 )
 from cellformer.data.interop.attributes import gather, gather_positions, spread
+from cellformer.data.interop.toponetx_others import from_combinatorial, from_simplicial
 
 if TYPE_CHECKING:
     import toponetx
 
+AnyTopoNetX: TypeAlias = Union[
+    "toponetx.CellComplex", "toponetx.SimplicialComplex", "toponetx.CombinatorialComplex"
+]
+
 
 def from_toponetx(
-    complex_: "toponetx.CellComplex",
+    complex_: "AnyTopoNetX",
     vertex_features: Sequence[str] = (),
     edge_features: Sequence[str] = (),
     face_features: Sequence[str] = (),
     positions: str | None = None,
     name: str = "",
 ) -> CellComplex:
-    """A TopoNetX ``CellComplex``, always of dimension 2, with named attributes as features.
+    """A complex of TopoNetX, with named attributes as features.
 
-    Cells are numbered as in TopoNetX's own matrices: vertices sorted, edges sorted by their
-    vertices, 2-cells as inserted, each oriented as it was listed. So the boundaries equal
-    ``incidence_matrix(1)`` and ``incidence_matrix(2)``. Attributes are read as in `from_networkx`.
+    Simplicial complexes, of any dimension, are read as `from_simplicial` does, combinatorial ones
+    as `from_combinatorial` does. A ``CellComplex`` is always of dimension 2, and its cells are
+    numbered as in TopoNetX's own matrices: vertices sorted, edges sorted by their vertices, 2-cells
+    as inserted, each oriented as it was listed. So the boundaries equal ``incidence_matrix(1)`` and
+    ``incidence_matrix(2)``. Attributes are read as in `from_networkx`.
 
     Self-loops are dropped. Raises ValueError if nodes cannot be sorted, an attribute is missing,
-    or a 2-cell is not a cycle of three or more different vertices (TopoNetX allows others).
+    or a 2-cell is not a cycle of three or more different vertices (TopoNetX allows others), and for
+    anything that is none of the three.
     """
+    return complex_of(complex_, (vertex_features, edge_features, face_features), positions, name)
+
+
+def complex_of(
+    one: "AnyTopoNetX", features: Sequence[Sequence[str]], positions: str | None, name: str
+) -> CellComplex:
+    """Any complex of TopoNetX; ``features[k]`` names the attributes of cells of rank k.
+
+    Raises ValueError as `from_toponetx` does.
+    """
+    import toponetx
+
+    match one:
+        case toponetx.CellComplex():
+            vertex, edge, face = ([*features, (), (), ()])[:3]
+            return _from_cells(one, vertex, edge, face, positions, name)
+        case toponetx.SimplicialComplex():
+            return from_simplicial(one, features, positions, name)
+        case toponetx.CombinatorialComplex():
+            return from_combinatorial(one, features, positions, name)
+    raise ValueError(
+        f"{name or 'what is given'} is a {type(one).__name__}, which is not read; cell complexes, "
+        "simplicial complexes and combinatorial complexes of TopoNetX are"
+    )
+
+
+def _from_cells(
+    complex_: "toponetx.CellComplex",
+    vertex_features: Sequence[str],
+    edge_features: Sequence[str],
+    face_features: Sequence[str],
+    positions: str | None,
+    name: str,
+) -> CellComplex:
     where = f"complex {name!r}: " if name else ""
     try:
         nodes = sorted(complex_.nodes)

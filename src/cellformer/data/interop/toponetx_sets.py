@@ -1,28 +1,18 @@
 """Lists of TopoNetX complexes as graph sets."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import GraphSet, Kind, Metric
-from cellformer.data.interop.toponetx_complex import from_toponetx
-from cellformer.data.interop.toponetx_others import from_combinatorial, from_simplicial
-from cellformer.data.targets import Value, classification_of, encode_targets, make_task
-
-if TYPE_CHECKING:
-    import toponetx
-
-AnyTopoNetX: TypeAlias = Union[
-    "toponetx.CellComplex", "toponetx.SimplicialComplex", "toponetx.CombinatorialComplex"
-]
+from cellformer.data.interop.toponetx_complex import AnyTopoNetX, complex_of
+from cellformer.data.targets import Value, encode_targets, kind_of_values, make_task
 
 
 def from_toponetx_list(
-    complexes: "Sequence[AnyTopoNetX]",
+    complexes: Sequence[AnyTopoNetX],
     y: ArrayLike | None = None,
     features: Sequence[Sequence[str]] = (),
     positions: str | None = None,
@@ -44,7 +34,7 @@ def from_toponetx_list(
     atoms that do not say which kind of complex they hold: load these with TopoNetX.
     """
     made = [
-        _complex(one, features, positions, f"{name}[{row}]") for row, one in enumerate(complexes)
+        complex_of(one, features, positions, f"{name}[{row}]") for row, one in enumerate(complexes)
     ]
     if y is None:
         return complex_set(made, split=split, name=name)
@@ -57,24 +47,5 @@ def from_toponetx_list(
         word: [None if value != value else value for value in rows[:, at].tolist()]
         for at, word in enumerate(names)
     }
-    known = [value for column in columns.values() for value in column if value is not None]
-    fractions = any(isinstance(value, float) and not value.is_integer() for value in known)
-    guessed = kind or ("regression" if fractions else classification_of(columns, name))
-    task = make_task(columns, guessed, metric, name)
+    task = make_task(columns, kind or kind_of_values(columns, name), metric, name)
     return complex_set(made, encode_targets(columns, task, name), task, split, name)
-
-
-def _complex(
-    one: AnyTopoNetX, features: Sequence[Sequence[str]], positions: str | None, name: str
-) -> CellComplex:
-    import toponetx
-
-    match one:
-        case toponetx.CellComplex():
-            vertex, edge, face = ([*features, (), (), ()])[:3]
-            return from_toponetx(one, vertex, edge, face, positions, name)
-        case toponetx.SimplicialComplex():
-            return from_simplicial(one, features, positions, name)
-        case toponetx.CombinatorialComplex():
-            return from_combinatorial(one, features, positions, name)
-    raise ValueError(f"{name} is a {type(one).__name__}, none of TopoNetX's complexes")

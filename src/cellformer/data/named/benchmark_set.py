@@ -91,13 +91,18 @@ def posing(opened: GraphSet, metric: Metric | None, task: Task | None) -> GraphS
         return replace(opened, task_or_none=replace(own, metric=metric or own.metric))
     if not set(task.targets) <= set(own.targets) or (task.kind, task.rank) != (own.kind, own.rank):
         empty = np.zeros((len(opened), 0), np.float32)
-        return replace(opened, task_or_none=None, targets=empty, cell_offsets=None)
+        return replace(opened, task_or_none=None, targets=empty, cell_offsets=None, cell_split=None)
+    targets = opened.targets[:, [own.targets.index(target) for target in task.targets]]
     if task.labels != own.labels:
-        raise ValueError(
-            f"{opened.name} has the classes {own.labels}, the trained model {task.labels}"
-        )
-    columns = [own.targets.index(target) for target in task.targets]
-    return replace(opened, task_or_none=task, targets=opened.targets[:, columns])
+        if not set(own.labels) <= set(task.labels):
+            raise ValueError(
+                f"{opened.name} has the classes {own.labels}, the trained model {task.labels}"
+            )
+        numbers = np.array([task.labels.index(label) for label in own.labels], targets.dtype)
+        known = np.isfinite(targets)
+        targets = targets.copy()
+        targets[known] = numbers[targets[known].astype(np.int64)]
+    return replace(opened, task_or_none=task, targets=targets)
 
 
 def _found(named: NamedSet) -> GraphSet:

@@ -3,7 +3,7 @@
 import io
 import logging
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pandas as pd
 import pyarrow.parquet
@@ -17,8 +17,11 @@ WRITTEN_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".parquet")
 """Of tables that are written too."""
 TABLE_ENDINGS = (*WRITTEN_ENDINGS, ".sdf", ".sdf.gz", ".smi", ".smi.gz", ".txt", ".txt.gz", ".xlsx")
 
-Contents: TypeAlias = tuple[pd.DataFrame, Dialect, dict[int, str]]
-"""The cells, how the text was written, and why rows cannot be used."""
+if TYPE_CHECKING:
+    from cellformer.chemistry.listing import Record
+
+Contents: TypeAlias = "tuple[pd.DataFrame, Dialect, dict[int, str], dict[int, Record]]"
+"""The cells, how the text was written, why rows cannot be used, and the atoms of others."""
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +36,11 @@ def read_rows(
     """
     ending = name.lower().removesuffix(".gz").rpartition(".")[2]
     if ending in ("csv", "tsv", "tab"):
-        return *read_delimited(stream, where, separator, charset), {}
+        return *read_delimited(stream, where, separator, charset), {}, {}
     if ending not in ("parquet", "xlsx", "sdf", "smi"):
         ending = "delimited" if separator else _told(stream, where, charset)
     if ending == "delimited":
-        return *read_delimited(stream, where, separator, charset), {}
+        return *read_delimited(stream, where, separator, charset), {}, {}
     chosen = {"separator": separator}
     if ending in ("parquet", "xlsx"):
         chosen["charset"] = charset
@@ -45,12 +48,12 @@ def read_rows(
         if value is not None:
             raise ValueError(f"{option} is of no use to {where}, which has its own")
     if ending == "sdf":
-        frame, faults = read_sdf(stream, where, charset)
-        return frame, Dialect(), faults
+        frame, faults, records = read_sdf(stream, where, charset)
+        return frame, Dialect(), faults, records
     if ending == "smi":
-        return read_smiles_lines(decoded(stream, where, charset), where), Dialect(), {}
+        return read_smiles_lines(decoded(stream, where, charset), where), Dialect(), {}, {}
     read = {"parquet": _read_parquet, "xlsx": _read_excel}[ending]
-    return _guarded(read, stream, where, ending), Dialect(), {}
+    return _guarded(read, stream, where, ending), Dialect(), {}, {}
 
 
 def _told(stream: io.BufferedIOBase, where: str, charset: str | None) -> str:

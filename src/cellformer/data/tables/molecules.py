@@ -1,6 +1,8 @@
 """From a table with SMILES to a set of molecules, their targets and their split."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,14 @@ from cellformer.data.dataset import (
     Task,
 )
 from cellformer.data.quantities import Censored
+from cellformer.data.tables.atom_targets import (
+    WORDS,
+    AtomTargets,
+    TargetsOf,
+    are_lists,
+    read_atom_targets,
+    told_by_names,
+)
 from cellformer.data.tables.table import Table
 from cellformer.data.targets import Columns, classification_of, encode_targets, make_task
 
@@ -39,6 +49,7 @@ def molecules(
     descriptors: MoleculeDescriptors = "none",
     censored: Censored = "refuse",
     column_units: Sequence[str] | None = None,
+    targets_of: TargetsOf | None = None,
 ) -> GraphSet:
     """The table's molecules with the chosen columns as targets, none chosen: without targets.
 
@@ -50,6 +61,10 @@ def molecules(
     bad SMILES stay in place: asking for their graph raises ValueError with the reason. ``features``
     are those of atoms and bonds.
 
+    Where cells hold lists, their values are targets of the atoms, or of the bonds, see
+    `read_atom_targets`; ``targets_of`` says which where both fit. A row whose list is of no use
+    cannot be used.
+
     The ``columns`` named are descriptors of the molecules, beside those that ``descriptors`` says
     to compute: numbers, NaN where a cell is blank. A row with anything else in such a column
     cannot be used, see `GraphSet.faults`. ``column_units`` are the units in which a model has
@@ -57,20 +72,27 @@ def molecules(
     """
     reading = Reading(table.where, table.dialect.separator != ",", censored)
     smiles = SmilesList(smiles_of(table, smiles_column), features, descriptors)
-    parsed = _target_columns(table, target, task, kind, reading)
-    targets_by_name = {name: column.values for name, column in parsed.items()}
-    values, units, faults = _descriptor_columns(
-        table, columns, tuple(targets_by_name), reading, column_units
+    cells = _target_cells(table, target, task)
+    values, units, faults = _descriptor_columns(table, columns, tuple(cells), reading, column_units)
+    listed = _listed(table, smiles, cells, kind, task, targets_of)
+    parsed = (
+        _parsed(cells, reading, kind, task)
+        if listed is None
+        else {name: ParsedColumn(column) for name, column in listed.columns.items()}
     )
-    if targets_by_name and task is not None and task.rank is not None:
-        raise ValueError(
-            f"{table.where} has one value per row, but the targets of this model belong to the "
-            f"cells of rank {task.rank}"
-        )
+    targets_by_name = {name: column.values for name, column in parsed.items()}
+    if listed is not None:
+        if censored != "refuse":
+            raise ValueError(
+                f"{table.where}: data.censored is of no use to values in lists; leave it out, and "
+                "bounds blank"
+            )
+        faults = {**listed.faults, **faults}
     if task is None and targets_by_name:
         chosen = kind or _kind(parsed, table)
         told = [column.unit for column in parsed.values()]
         task = make_task(targets_by_name, chosen, metric, table.where, told)
+        task = replace(task, rank=None if listed is None else listed.rank)
     targets = (
         encode_targets(targets_by_name, task, table.where)
         if targets_by_name and task is not None
@@ -83,6 +105,7 @@ def molecules(
         task if targets_by_name else None,
         _split(table, split_column) if targets_by_name else None,
         smiles.digest(),
+        None if listed is None else listed.offsets,
         columns=values,
         faults={**faults, **table.faults},
         column_units=units,
@@ -100,23 +123,60 @@ def smiles_of(table: Table, column: str | None = None) -> tuple[str, ...]:
     return tuple(texts.str.strip().tolist())
 
 
-def _target_columns(
-    table: Table,
-    target: Sequence[str] | None,
-    task: Task | None,
-    kind: Kind | None,
-    reading: Reading,
-) -> dict[str, ParsedColumn]:
+def _target_cells(
+    table: Table, target: Sequence[str] | None, task: Task | None
+) -> "dict[str, pd.Series[Any]]":
+    """The columns to learn, as they are written."""
     names = tuple(target or ())
     if task is not None and not names and all(name in table.header for name in task.targets):
         names = task.targets
     if len(set(names)) != len(names):
         raise ValueError(f"{table.where}: a target is named twice: {', '.join(names)}")
-    cells = {name: table.column(name) for name in names}
+    return {name: table.column(name) for name in names}
+
+
+def _parsed(
+    cells: "dict[str, pd.Series[Any]]", reading: Reading, kind: Kind | None, task: Task | None
+) -> dict[str, ParsedColumn]:
     if task is None:
         return parse_targets(cells, reading, kind)
-    units = {name: task.unit(name) for name in names if name in task.targets}
+    units = {name: task.unit(name) for name in cells if name in task.targets}
     return parse_targets(cells, reading, task.kind, units)
+
+
+def _listed(
+    table: Table,
+    smiles: SmilesList,
+    cells: "dict[str, pd.Series[Any]]",
+    kind: Kind | None,
+    task: Task | None,
+    of: TargetsOf | None,
+) -> AtomTargets | None:
+    """The targets of atoms or bonds; None where the molecules have them, or nothing has.
+
+    Raises ValueError where that is not what a trained model predicts.
+    """
+    if not cells:
+        return None
+    if task is not None:
+        if task.rank is None:
+            return None
+        if task.rank >= len(WORDS):
+            raise ValueError(
+                f"{table.where} has targets of molecules, or of their atoms or bonds, but those of "
+                f"this model belong to the cells of rank {task.rank}"
+            )
+        of = WORDS[task.rank]
+    else:
+        of = of or told_by_names(cells)
+    if of is None and not are_lists(cells, table.where):
+        return None
+    if smiles.scheme == "zinc":
+        raise ValueError(
+            f"{table.where}: the features of ZINC-12k put atoms into another order, so no lists of "
+            "values are read for them; set data.features to standard"
+        )
+    return read_atom_targets(table, smiles.smiles, cells, of, kind, task)
 
 
 def _descriptor_columns(

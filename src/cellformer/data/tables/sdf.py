@@ -2,13 +2,16 @@
 
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from cellformer.basics.archives import one_line
 from cellformer.chemistry.reasons import captured
 from cellformer.data.tables.delimited import decoded
+
+if TYPE_CHECKING:
+    from cellformer.chemistry.listing import Record
 
 END = "$$$$"
 NO_ATOMS = "\n\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n"
@@ -22,24 +25,28 @@ def is_sdf(sample: str) -> bool:
 
 def read_sdf(
     stream: io.BufferedIOBase, where: str, charset: str | None = None
-) -> tuple[pd.DataFrame, dict[int, str]]:
-    """A row for each record, and why records have no molecule, by the number of the row.
+) -> tuple[pd.DataFrame, dict[int, str], "dict[int, Record]"]:
+    """A row for each record; why records have no molecule, and the atoms of others, by row.
 
     The first column, ``smiles``, is the molecule; ``name`` is the title line, where one is filled;
     the others are the properties, as texts, in the order in which they first occur. Raises
     ValueError, naming ``where``, for a file without records.
     """
-    from cellformer.chemistry.writing import written  # RDKit is slow to import
+    from cellformer.chemistry.listing import Record, written_record  # RDKit is slow to import
 
     columns: dict[str, dict[int, str]] = {}
     smiles: list[str] = []
     names: list[str] = []
     faults: dict[int, str] = {}
+    records: dict[int, Record] = {}
     for row, record in enumerate(_records(decoded(stream, where, charset))):
         molecule, reason = _molecule(record)
-        smiles.append("" if reason else written(molecule))
+        text = ""
         if reason:
             faults[row] = reason
+        else:
+            text, records[row] = written_record(molecule, _raw(record))
+        smiles.append(text)
         names.append(record.partition("\n")[0].strip())
         for name in molecule.GetPropNames() if molecule is not None else ():
             columns.setdefault(name, {})[row] = molecule.GetProp(name)
@@ -53,7 +60,7 @@ def read_sdf(
         _free(name, told): pd.Series(cells, dtype=object).reindex(range(len(smiles)))
         for name, cells in columns.items()
     }
-    return pd.concat([frame, pd.DataFrame(properties)], axis=1), faults
+    return pd.concat([frame, pd.DataFrame(properties)], axis=1), faults, records
 
 
 def _records(lines: Iterator[str]) -> Iterator[str]:
@@ -98,6 +105,14 @@ def _molecule(record: str) -> tuple[Any, str]:
             return _parsed(NO_ATOMS + properties.partition("\n")[2], sanitize=False), reason
         except Exception:
             return None, reason
+
+
+def _raw(record: str) -> Any:
+    """A record that can be read, with all hydrogens that it has."""
+    from rdkit import rdBase
+
+    with rdBase.BlockLogs():
+        return _parsed(record, sanitize=False)
 
 
 def _parsed(record: str, sanitize: bool = True) -> Any:

@@ -5,8 +5,9 @@ import os
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -15,6 +16,9 @@ from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.tables.delimited import Dialect
 from cellformer.data.tables.formats import TABLE_ENDINGS, WRITTEN_ENDINGS, read_rows
 from cellformer.data.tables.writing import write_delimited
+
+if TYPE_CHECKING:
+    from cellformer.chemistry.listing import Record
 
 INCHI_NAMES = ("inchi", "standard_inchi", "stdinchi", "std_inchi", "inchi_string")
 SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "mol_smiles", "mol", "molecule",
@@ -45,6 +49,8 @@ class Table:
     frame: pd.DataFrame  # never changed
     dialect: Dialect = field(default_factory=Dialect)
     faults: dict[int, str] = field(default_factory=dict)  # why rows have no molecule, by row
+    records: "dict[int, Record]" = field(default_factory=dict)
+    """The order of the atoms in the file, of molecules that it does not hold as SMILES."""
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -174,6 +180,7 @@ def _of_one_kind(frame: pd.DataFrame) -> pd.DataFrame:
     kept = frame.copy()
     for place in range(len(frame.columns)):
         cells = frame.iloc[:, place]
-        if pd.api.types.infer_dtype(cells, skipna=True).startswith("mixed"):
+        lists = all(isinstance(cell, list | np.ndarray) for cell in cells.dropna().tolist())
+        if not lists and pd.api.types.infer_dtype(cells, skipna=True).startswith("mixed"):
             kept.isetitem(place, cells.map(str, na_action="ignore").to_numpy(object))
     return kept

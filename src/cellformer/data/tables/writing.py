@@ -5,9 +5,11 @@ import re
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pandas as pd
 
 from cellformer.data.tables.delimited import Dialect
+from cellformer.data.tables.lists import as_json
 
 FORMULA = r"^[=+\-@\t\r]"  # what spreadsheets take for the beginning of a formula
 
@@ -30,9 +32,10 @@ def write_delimited(
 
     A cell that holds a separator, a quote or a line break stands in quotes. Where a line break is
     none of the table's own, all text does: Python's csv leaves such a one bare, which ends the row
-    for those who read it.
+    for those who read it. Lists are written as JSON.
     """
     dialect = dialect or Dialect()
+    frame = _with_lists_as_text(frame)
     sink: Any = target
     settings: dict[str, Any] = {
         "index": False,
@@ -53,6 +56,17 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
             escaped = column.astype(object).where(~formulas, "'" + column.astype(str))
             safe.isetitem(place, escaped.to_numpy())
     return safe
+
+
+def _with_lists_as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    kept = frame
+    for place in _texts(frame):
+        cells = frame.iloc[:, place].tolist()
+        if any(isinstance(cell, list | np.ndarray) for cell in cells):
+            kept = frame.copy() if kept is frame else kept
+            told = [as_json(list(c)) if isinstance(c, list | np.ndarray) else c for c in cells]
+            kept.isetitem(place, told)
+    return kept
 
 
 def _breaks_lines(frame: pd.DataFrame, dialect: Dialect) -> bool:

@@ -18,6 +18,7 @@ from cellformer.data.tables.delimited import Dialect
 from cellformer.data.tables.frames import attach
 from cellformer.data.tables.table import ArrowFrame
 from cellformer.training.answers.answer import answer, open_input, residuals_for
+from cellformer.training.answers.atom_predictions import listed_by_row
 from cellformer.training.answers.ensemble import Ensemble, pooled, uncertainty
 
 logger = logging.getLogger(__name__)
@@ -47,8 +48,10 @@ def predict(
 
     A table keeps all of its columns as they were written, a list, array or series of SMILES is a
     table with the one column ``smiles``; other sources give the row number, and where cells are
-    predicted there is a row for every cell, with its number and that of its complex. A polars
-    frame gives a polars frame, all else a pandas one, which has the index of a series.
+    predicted there is a row for every cell, with its number and that of its complex. Atoms and
+    bonds of a table's molecules are lists in its rows instead, in the order in which they are
+    written, None for hydrogens that are no vertices. A polars frame gives a polars frame, all else
+    a pandas one, which has the index of a series.
 
     The new columns are, with the target's name appended where there are several: ``prediction``
     (a value in the units of training, or a class label), ``probability_LABEL`` of each class, of
@@ -101,29 +104,30 @@ def predict_with(
     for target, unit in zip(ensemble.task.targets, ensemble.task.units, strict=False):
         if unit:
             logger.info("predictions of %s are in %s", target, unit)
-    failed = [place for place, reason in enumerate(answers.reasons) if reason]
-    if failed and on_error == "fail":
-        first = failed[0] if answers.cells is None else int(answers.cells["row"].iloc[failed[0]])
-        raise RowError(
-            f"{rows.name}: {len(failed)} of {len(rows)} rows have no prediction, the first is row "
-            f"{first} (counted from 0): {answers.reasons[failed[0]]}",
-            first,
-        )
     ends = None
     if residuals is not None and interval is not None:
         ends = residuals.interval(ensemble.task, pooled(ensemble.task, answers.outputs), interval)
-    added = {
-        **columns_of(ensemble.task, answers.outputs, ends),
-        "error": list(answers.reasons),
-    }
-    kept = np.setdiff1d(np.arange(len(answers.reasons)), failed) if on_error == "skip" else None
-    if answers.cells is not None:
-        frame = attach(answers.cells, added, kept)
-    elif table is None:
-        frame = attach(pd.DataFrame({"row": range(len(rows))}), added, kept)
+    added = {**columns_of(ensemble.task, answers.outputs, ends), "error": list(answers.reasons)}
+    if table is not None:
+        frame = source if isinstance(source, pd.DataFrame | ArrowFrame) else table.frame
     else:
-        own = source if isinstance(source, pd.DataFrame | ArrowFrame) else table.frame
-        frame = attach(own, added, kept)
+        frame = pd.DataFrame({"row": range(len(rows))})
+    if answers.cells is not None and table is not None and ensemble.task.rank in (0, 1):
+        added = listed_by_row(table, rows.smiles, answers.cells, added, ensemble.task.rank)
+    elif answers.cells is not None:
+        frame = answers.cells
+    failed = [place for place, reason in enumerate(added["error"]) if reason]
+    if failed and on_error == "fail":
+        first = failed[0]
+        if frame is answers.cells:
+            first = int(frame["row"].iloc[first])
+        raise RowError(
+            f"{rows.name}: {len(failed)} of {len(rows)} rows have no prediction, the first is row "
+            f"{first} (counted from 0): {added['error'][failed[0]]}",
+            first,
+        )
+    kept = np.setdiff1d(np.arange(len(added["error"])), failed) if on_error == "skip" else None
+    frame = attach(frame, added, kept)
     return Predicted(frame, table.dialect if table else Dialect(), len(rows), len(failed))
 
 

@@ -7,16 +7,31 @@ import numpy as np
 from jaxtyping import Int64
 
 from cellformer.complexes.many.ragged import RaggedComplexes
-from cellformer.data.dataset import PARTS, GraphSequence, GraphSet, SmilesList, Task
+from cellformer.data.dataset import (
+    PARTS,
+    GraphSequence,
+    GraphSet,
+    MoleculeDescriptors,
+    SmilesList,
+    Task,
+)
 from cellformer.data.preparation import Preparation
 from cellformer.data.preparing.prepare import Prepared
 from cellformer.data.preparing.shards import ShardExecutor
-from cellformer.data.splitting.cell_split import split_cells
+from cellformer.data.sources import described_as
+from cellformer.data.splitting.cell_split import split_cells, split_cells_as
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.data.splitting.splits import Split
+from cellformer.data.tables.atom_targets import WORDS
 from cellformer.training.config import DataConfig
 from cellformer.training.materials.preparation import preparation_of
-from cellformer.training.materials.rows import SourceRows, find_leaks, open_rows, split_rows
+from cellformer.training.materials.rows import (
+    SourceRows,
+    find_leaks,
+    open_rows,
+    split_rows,
+    with_validation,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +50,11 @@ class Materials:
     leaks: tuple[Leak, ...] = ()  # molecules in several parts
     column_units: tuple[str, ...] = ()  # of the descriptors that the source brings
     copies: int = 1  # of the rows of the source: one for each part, where cells are split
+
+    @property
+    def molecule_descriptors(self) -> MoleculeDescriptors:
+        """What was computed of the molecules as wholes."""
+        return self.graphs.descriptors if isinstance(self.graphs, SmilesList) else "none"
 
     @property
     def rows(self) -> Int64[np.ndarray, " complex"]:
@@ -75,10 +95,11 @@ def gathered(
     executor: ShardExecutor | None = None,
 ) -> Materials:
     """`gather` of rows that are open already; an ``executor`` prepares them elsewhere."""
+    rows, preparation = _without_descriptors(rows, config, preparation)
     source = rows.source
     _check_described(source, preparation)
     task = source.task  # raises where there is nothing to learn
-    within = task.rank is not None and rows.split is None and len(source) < len(PARTS)
+    within = _is_within(source, rows, config)
     if within:
         source = _split_within(source, config)
         rows = replace(rows, source=source, split=source.split)
@@ -105,6 +126,30 @@ def gathered(
     )
 
 
+def _without_descriptors(
+    rows: SourceRows, config: DataConfig, preparation: Preparation
+) -> tuple[SourceRows, Preparation]:
+    """Molecules are not described as wholes where their atoms or bonds are predicted.
+
+    Raises ValueError where that is asked for.
+    """
+    task = rows.source.task_or_none
+    if task is None or task.rank is None or not isinstance(rows.source.graphs, SmilesList):
+        return rows, preparation
+    asked = {
+        "molecule_descriptors": config.molecule_descriptors not in ("auto", "none"),
+        "descriptors": bool(preparation.columns),
+    }
+    for field, given in asked.items():
+        if given:
+            raise ValueError(
+                f"data.{field} describes molecules as wholes, but the targets are of "
+                f"{WORDS[task.rank]}; leave it out"
+            )
+    plain = described_as(rows.source, None, "none")
+    return replace(rows, source=plain), replace(preparation, molecule_descriptors="none")
+
+
 def _check_described(source: GraphSet, preparation: Preparation) -> None:
     """New molecules are described as the preparation says: so must the learned ones be."""
     if isinstance(source.graphs, SmilesList):
@@ -129,8 +174,27 @@ def _check_described(source: GraphSet, preparation: Preparation) -> None:
         )
 
 
+def _is_within(source: GraphSet, rows: SourceRows, config: DataConfig) -> bool:
+    """Whether cells of the same complexes train, validate and test.
+
+    So they do where the source says which, and where there are too few complexes to be split; but
+    molecules are split as wholes.
+    """
+    if source.task.rank is None or rows.split is not None or isinstance(source.graphs, SmilesList):
+        return False
+    return _brings_cells(source, config) or len(source) < len(PARTS)
+
+
+def _brings_cells(source: GraphSet, config: DataConfig) -> bool:
+    """Whether the split that the source brings, of cells, is the one that is asked for."""
+    return source.cell_split is not None and config.split == "auto" and config.folds is None
+
+
 def _split_within(source: GraphSet, config: DataConfig) -> GraphSet:
-    """Too few complexes to be split themselves: their cells are, unless that is ruled out."""
+    """The cells in parts of their own: those that the source says, or random ones."""
+    if source.cell_split is not None and _brings_cells(source, config):
+        logger.info("%s says which cells train, validate and test", source.name)
+        return split_cells_as(source, with_validation(config, source.cell_split, source.name))
     if config.folds is not None:
         raise ValueError(
             f"{source.name} has {len(source)} complexes, too few for a cross-validation, whose "

@@ -50,6 +50,7 @@ def open_rows(config: DataConfig, preparation: Preparation) -> SourceRows:
         kind=None if config.kind == "auto" else config.kind,
         metric=None if config.metric == "auto" else config.metric,
         split_column=config.split_column,
+        targets_of=None if config.targets_of == "auto" else config.targets_of,
     )
     check_use(config, source)
     if config.val_file is None and config.test_file is None:
@@ -82,24 +83,43 @@ def split_rows(
     Where the files make a split without validation rows, a random share of its training rows, as
     large as ``fractions`` says, becomes them.
     """
-    source, fractions, seed = rows.source, config.shares, config.seed_of_split
+    source = rows.source
     chosen = np.arange(len(source)) if usable is None else usable
     if config.folds is not None or config.split != "auto" or rows.split is None:
         return {part: chosen[places] for part, places in _divide(config, source, chosen).items()}
     if len(rows.split["val"]):
-        _refuse_useless(config, source)
+        _refuse_useless(config, source.name)
         return rows.split
     train = np.intersect1d(rows.split["train"], chosen)
-    share = fractions[1] / ((fractions[0] + fractions[1]) or 1)
     groups = molecule_groups(config, source, train)
-    halves = random_split(len(train), (1 - share, share, 0.0), seed, groups)
+    return _halved(config, {**rows.split, "train": train}, source.name, groups)
+
+
+def with_validation(config: DataConfig, split: Split, name: str) -> Split:
+    """A split of cells, with some of those that train to validate where it has none.
+
+    Raises ValueError for a field that is of use to a split made here alone.
+    """
+    if len(split["val"]):
+        _refuse_useless(config, name)
+        return split
+    return _halved(config, split, name, None)
+
+
+def _halved(
+    config: DataConfig, split: Split, name: str, groups: Int64[np.ndarray, " train"] | None
+) -> Split:
+    """The split with a random share of its training rows, or groups of them, to validate."""
+    train, fractions = split["train"], config.shares
+    share = fractions[1] / ((fractions[0] + fractions[1]) or 1)
+    halves = random_split(len(train), (1 - share, share, 0.0), config.seed_of_split, groups)
     logger.info(
         "%s brings no validation rows: %d of its %d training rows become them",
-        source.name,
+        name,
         len(halves["val"]),
         len(train),
     )
-    return rows.split | {"train": train[halves["train"]], "val": train[halves["val"]]}
+    return split | {"train": train[halves["train"]], "val": train[halves["val"]]}
 
 
 def _divide(config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " chosen"]) -> Split:
@@ -118,17 +138,17 @@ def _divide(config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " ch
     return random_split(count, config.shares, config.seed_of_split, groups)
 
 
-def _refuse_useless(config: DataConfig, source: GraphSet) -> None:
+def _refuse_useless(config: DataConfig, name: str) -> None:
     """What belongs to a split made here is of no use where the files make it."""
     given = {
         "fractions": config.fractions is not None,
         "split_seed": config.split_seed is not None,
         "duplicates": config.duplicates == "apart",
     }
-    for name, is_given in given.items():
+    for field, is_given in given.items():
         if is_given:
             raise ValueError(
-                f"data.{name} is of no use, as {source.name} brings its own split; to split it "
+                f"data.{field} is of no use, as {name} brings its own split; to split it "
                 "anew set data.split to random"
             )
 

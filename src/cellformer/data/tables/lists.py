@@ -1,0 +1,99 @@
+"""Cells of a table that hold a list of values, one for each atom or bond of the row's molecule."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from cellformer.data.quantities import MISSING
+
+Entry: TypeAlias = float | str | None
+"""A number, a word, or None where the value is missing."""
+
+_BRACKETED = re.compile(r"\s*[\[(].*[\])]\s*", re.DOTALL)
+
+
+def holds_lists(cells: "pd.Series[Any]") -> bool:
+    """Whether most of the cells that are filled are lists beyond doubt.
+
+    These are lists of a data frame, texts in brackets, and numbers between semicolons.
+    """
+    if pd.api.types.is_numeric_dtype(cells):
+        return False
+    filled = [cell for cell in cells.tolist() if not _is_blank(cell)]
+    return sum(map(_is_list, filled)) > len(filled) / 2
+
+
+def entries_of(cell: Any) -> list[Entry] | None:
+    """The values that a cell lists; None where it is blank.
+
+    Lists of a data frame; JSON; else what stands between semicolons, or commas in brackets, or else
+    blanks. A value alone is a list of one.
+    """
+    if _is_blank(cell):
+        return None
+    if isinstance(cell, list | tuple | np.ndarray):
+        return [_entry(value) for value in list(cell)]
+    if not isinstance(cell, str):
+        return [_entry(cell)]
+    text = cell.strip()
+    bracketed = _BRACKETED.fullmatch(text) is not None
+    if bracketed:
+        try:
+            return [_entry(value) for value in json.loads(text)]
+        except (ValueError, TypeError, RecursionError):
+            text = text[1:-1].strip()
+    if not text:
+        return []
+    for separator in (";", ",") if bracketed else (";",):
+        if separator in text:
+            comma = separator == ";"
+            return [_read(part, comma) for part in text.split(separator)]
+    return [_read(part, False) for part in text.split()]
+
+
+def as_json(values: Sequence[Any]) -> str:
+    """A list as text that `entries_of` and any reader of JSON take for the same."""
+    told = [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
+    return json.dumps(told, ensure_ascii=False, default=str)
+
+
+def _is_blank(cell: Any) -> bool:
+    if isinstance(cell, list | tuple | np.ndarray):
+        return False
+    return bool(pd.isna(cell)) or (isinstance(cell, str) and _is_mark(cell))
+
+
+def _is_list(cell: Any) -> bool:
+    if not isinstance(cell, str):
+        return isinstance(cell, list | tuple | np.ndarray)
+    if _BRACKETED.fullmatch(cell):
+        return True
+    entries = entries_of(cell) if ";" in cell else None
+    return entries is not None and any(isinstance(entry, float) for entry in entries)
+
+
+def _is_mark(text: str) -> bool:
+    return text.strip() == "" or text.strip().lower() in MISSING
+
+
+def _entry(value: Any) -> Entry:
+    if isinstance(value, str):
+        return _read(value, False)
+    if isinstance(value, list | tuple | dict | np.ndarray):
+        return str(value)  # which is neither a number nor a class that occurs twice
+    return None if pd.isna(value) else float(value)
+
+
+def _read(text: str, decimal_comma: bool) -> Entry:
+    word = text.strip().strip("'\"").strip()
+    if _is_mark(word):
+        return None
+    try:
+        return float(word.replace(",", ".") if decimal_comma else word)
+    except ValueError:
+        return word
