@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float64
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize, to_rgb
+from matplotlib.colors import Normalize, to_hex, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
@@ -14,6 +14,7 @@ from cellformer.complexes.polygons import edge_ends
 from cellformer.drawing.arcs import add_arc
 from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import COLORMAP
+from cellformer.drawing.contrast import seen_on
 from cellformer.drawing.draw import draw_complex
 from cellformer.drawing.paint import typical_length
 from cellformer.drawing.theme import LIGHT, Theme, token_color
@@ -33,6 +34,7 @@ def draw_attention(
     title: str | None = None,
     size: float = 6.0,
     theme: Theme = LIGHT,
+    orders: Sequence[float] | None = None,
 ) -> Figure:
     """An arc from every sending to every receiving cell, the wider the greater the weight.
 
@@ -45,7 +47,7 @@ def draw_attention(
     points = flat_positions(cells, positions)
     figure = draw_complex(
         cells, colors=_quiet_colors(cells, theme), positions=points, size=size, labels=labels,
-        theme=theme,
+        theme=theme, orders=orders,
     )  # fmt: skip
     (ax,) = figure.axes
     unit = typical_length(points, edge_ends(cells))
@@ -128,11 +130,10 @@ def _quiet_colors(cells: CellComplex, theme: Theme) -> list[Float64[np.ndarray, 
 
 
 def _arc_color(attention: ArrowWeights, sender: int, receiver: int, theme: Theme) -> str:
-    if attention.sender_rank == 2:
-        return token_color(sender)
-    if attention.receiver_rank == 2:
-        return token_color(receiver)
-    return theme.accent
+    if 2 not in (attention.sender_rank, attention.receiver_rank):
+        return theme.accent
+    own = token_color(sender if attention.sender_rank == 2 else receiver)
+    return to_hex(seen_on(np.array(to_rgb(own)), theme.page).tolist())
 
 
 def _name_axis(ax: Axes, which: str, names: Sequence[str], rank: int, theme: Theme) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cellformer.complexes.cell_complex import CellComplex
 
 
+DEFAULTS = PreparationConfig(encodings="bspe")
+"""Its first columns tell cells apart; those of random walks give most cells nearly the same."""
 OF_PREDICTION = ("attention", "contributions")
 OF_CELLS = ("complex", "cochains", "subdivision", "transitions", *OF_PREDICTION)
 
@@ -102,7 +104,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         parser.add_argument(f"--{name}", default=None, help=told, **option.settings)
     parser.add_argument("--theme", choices=("light", "dark"), default="light", help="of the page")
     parser.add_argument("--title", type=str, default="", help="above the picture")
-    add_preparation(parser, PreparationConfig(), skip=OF_FEATURES)
+    add_preparation(parser, DEFAULTS, skip=OF_FEATURES)
 
 
 def run(arguments: Namespace) -> int:
@@ -130,7 +132,7 @@ def _chosen(arguments: Namespace) -> dict[str, Any]:
                 f"{' and '.join(option.of)}"
             )
         chosen[name] = option.default if given is None else given
-    described = arguments.data != PreparationConfig()
+    described = arguments.data != DEFAULTS
     if described and (arguments.run is not None or arguments.what == "diagram"):
         why = "with a diagram" if arguments.run is None else "beside --run, whose own hold"
         raise ValueError(f"the options of --data are of no use {why}")
@@ -159,7 +161,12 @@ def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
 def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     from cellformer.drawing.draw import draw_complex
     from cellformer.drawing.layout import layout
-    from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
+    from cellformer.drawing.molecule import (
+        atom_symbols,
+        bond_orders,
+        hetero_labels,
+        molecule_positions,
+    )
     from cellformer.drawing.theme import THEMES
     from cellformer.training.config import RunConfig
     from cellformer.training.materials.preparation import open_with
@@ -182,10 +189,11 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     if chosen["lay-out"]:
         positions = layout(cells)
     labels = None if symbols is None else hetero_labels(symbols)
+    orders = None if smiles is None else bond_orders(smiles, cells)
     theme = THEMES[arguments.theme]
     if arguments.what == "complex":
         return draw_complex(cells, chosen["columns"], positions=positions, labels=labels,
-                            title=arguments.title, theme=theme)  # fmt: skip
+                            title=arguments.title, theme=theme, orders=orders)  # fmt: skip
     if arguments.what not in OF_PREDICTION:
         return _of_complex(arguments, chosen, cells, positions, symbols)
     if arguments.run is None:
@@ -203,14 +211,16 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
         head = chosen["head"]
         if chosen["form"] == "matrix":
             return draw_attention_matrix(cells, found, head, symbols, title, theme=theme)
-        return draw_attention(cells, found, head, positions, labels, title, theme=theme)
+        return draw_attention(cells, found, head, positions, labels, title, theme=theme,
+                              orders=orders)  # fmt: skip
 
     from cellformer.drawing.contributions import draw_contributions
     from cellformer.explaining.explain import explain
 
     explained = explain(trained, cells, chosen["method"], chosen["of-output"])
     told = title or f"prediction {explained.prediction:.4g}, by {chosen['method']}"
-    return draw_contributions(cells, explained, positions, labels, told, theme=theme)
+    return draw_contributions(cells, explained, positions, labels, told, theme=theme,
+                              orders=orders)  # fmt: skip
 
 
 def _of_complex(
