@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULTS = PreparationConfig(encodings="bspe")
 """Its first columns tell cells apart; those of random walks give most cells nearly the same."""
-OF_PREDICTION = ("attention", "contributions")
+OF_PREDICTION = ("attention", "contributions", "predictions")
 OF_CELLS = ("complex", "cochains", "subdivision", "transitions", *OF_PREDICTION)
 
 
@@ -63,7 +63,10 @@ OPTIONS = {
         {"choices": ("occlusion", "gradients")},
     ),
     "of-output": Option(
-        ("contributions",), "the target, or class, that is explained", 0, {"type": int}
+        ("contributions", "predictions"),
+        "the target that is shown, or the class that is explained",
+        0,
+        {"type": int},
     ),
     "lay-out": Option(
         OF_CELLS, "do not use positions that the data bring", False,
@@ -92,7 +95,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         default="complex",
         help="cochains: the values of all cells; subdivision: the barycentric one and its graph; "
         "transitions: a step of two random walks; attention and contributions are those of a "
-        "prediction and need --run",
+        "prediction and need --run; predictions: cells by truth, prediction and error, with --run",
     )
     parser.add_argument(
         "--run", type=Path, default=None, help="a run folder; its data settings hold"
@@ -159,6 +162,8 @@ def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
 
 
 def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
+    import numpy as np
+
     from cellformer.drawing.draw import draw_complex
     from cellformer.drawing.layout import layout
     from cellformer.drawing.molecule import (
@@ -197,12 +202,22 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     if arguments.what not in OF_PREDICTION:
         return _of_complex(arguments, chosen, cells, positions, symbols)
     if arguments.run is None:
-        raise ValueError(f"--what {arguments.what} explains a prediction: name a run by --run")
+        raise ValueError(f"--what {arguments.what} shows a prediction: name a run by --run")
 
     from cellformer.training.answers.trained_run import TrainedRun
 
     trained = TrainedRun.open(arguments.run)
     title = arguments.title or None
+    if arguments.what == "predictions":
+        from cellformer.report.cell_pictures import outputs_for, picture_of_cells
+
+        task = trained.recipe.task
+        labeled = trained.preparation.open_new(arguments.source, task, labeled=True)
+        known = labeled.task_or_none is not None and labeled.task.rank == task.rank
+        truth = labeled.targets_of(np.array([chosen["index"]])) if known else None
+        outputs, target = outputs_for(trained, cells), chosen["of-output"]
+        return picture_of_cells(task, cells, outputs, truth, target, positions, arguments.title,
+                                theme=theme)  # fmt: skip
     if arguments.what == "attention":
         from cellformer.drawing.attention import draw_attention, draw_attention_matrix
         from cellformer.explaining.attention import attention_of, choose
