@@ -6,6 +6,7 @@ from cellformer.complexes.polygons import edge_ends
 from cellformer.drawing.bonds import bond_strokes
 from cellformer.drawing.draw import draw_complex
 from cellformer.drawing.molecule import bond_orders, molecule_positions
+from cellformer.drawing.sketch import sketch
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,13 @@ def test_a_triple_bond_is_drawn_by_more_lines_than_a_single_one():
         )
         counts.append(sum(len(one.get_paths()) for one in figure.axes[0].collections[:-1]))
     assert counts == [2, 6]  # each in its casing
+
+
+def test_sketches_show_double_and_aromatic_bonds_too():
+    cells = cf.lift(cf.Graph.from_smiles("O=Cc1ccccc1"), cf.Rings())
+    orders = bond_orders("O=Cc1ccccc1", cells)
+    places = molecule_positions("O=Cc1ccccc1")
+    plain, drawn = sketch(cells, places), sketch(cells, places, orders=orders)
+    assert "stroke-dasharray" not in plain
+    assert drawn.count("stroke-dasharray") == 1
+    assert drawn.count("M") == plain.count("M") + 1 + 6

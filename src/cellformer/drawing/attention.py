@@ -18,7 +18,7 @@ from cellformer.drawing.contrast import seen_on
 from cellformer.drawing.draw import draw_complex
 from cellformer.drawing.paint import typical_length
 from cellformer.drawing.theme import LIGHT, Theme, token_color
-from cellformer.drawing.tokens import cell_centers, cell_names, flat_positions
+from cellformer.drawing.tokens import cell_centers, cell_names, flat_positions, rank_word
 from cellformer.explaining.attention import ArrowWeights
 
 MOST_ARCS = 400
@@ -100,8 +100,12 @@ def draw_attention_matrix(
                       interpolation="nearest")  # fmt: skip
     _name_axis(ax, "y", rows, attention.receiver_rank, theme)
     _name_axis(ax, "x", columns, attention.sender_rank, theme)
-    ax.set_xlabel(f"senders, rank {attention.sender_rank}", color=theme.ink)
-    ax.set_ylabel(f"receivers, rank {attention.receiver_rank}", color=theme.ink)
+    senders, receivers = (
+        rank_word(rank, symbols is not None, 2)
+        for rank in (attention.sender_rank, attention.receiver_rank)
+    )
+    ax.set_xlabel(f"senders: {senders}", color=theme.ink)
+    ax.set_ylabel(f"receivers: {receivers}", color=theme.ink)
     for spine in ax.spines.values():
         spine.set_color(theme.faint)
     figure = figure_of(ax)

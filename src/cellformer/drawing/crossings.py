@@ -9,8 +9,9 @@ from scipy.sparse.csgraph import shortest_path
 
 MOST_UNTANGLED = 600
 """Vertices of a component that is untangled: the time grows with their number squared."""
-_MOVES = 4000
-_TOUCHING, _NEAR = 1e-6, 0.1  # of the length of an edge
+_MOVES = 2500
+_TOUCHING, _NEAR, _ROOM = 1e-6, 0.1, 0.5  # of the length of an edge
+_PUSH = 3.0  # the weight of a vertex without room
 
 Points = Float64[np.ndarray, "vertex 2"]
 Edges = Int64[np.ndarray, "edge 2"]
@@ -79,6 +80,8 @@ def _move(
     before = points[vertex].copy()
     away = before - points
     length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
+    crowded = (length[:, 0] < _ROOM) & (weight > 0)
+    weight = np.where(crowded, _PUSH, weight)
     target = (weight @ (points + distance[:, None] * away / length)) / weight.sum()
     # What is too near already may stay so, or nothing would ever come apart.
     slack = _TOUCHING if _meeting(points, edges, own, _NEAR).any() else _NEAR

@@ -8,7 +8,12 @@ from jaxtyping import Float, Int64
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.many.ragged import ranges
 from cellformer.data.dataset import GraphSequence, SmilesList
-from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
+from cellformer.drawing.molecule import (
+    atom_symbols,
+    bond_orders,
+    hetero_labels,
+    molecule_positions,
+)
 from cellformer.drawing.sketch import sketch
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.materials.materials import Materials, gather
@@ -80,7 +85,9 @@ class RunOutcome:
         if smiles is None:
             return sketch(cells, self.graphs.graph(row).positions, None, description)
         labels = hetero_labels(atom_symbols(smiles))
-        return sketch(cells, molecule_positions(smiles), labels, description)
+        return sketch(
+            cells, molecule_positions(smiles), labels, description, bond_orders(smiles, cells)
+        )
 
 
 def outcome_of(run: TrainedRun) -> RunOutcome:

@@ -59,14 +59,6 @@ def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> l
     return made
 
 
-def half_widths(task: Task, calibration: ScoredPart, level: float = LEVEL) -> list[float]:
-    """That of the interval around each target's prediction; for a regression."""
-    return [
-        interval_half_width(_residuals(calibration, column), level)
-        for column in range(len(task.targets))
-    ]
-
-
 def judged(task: Task, part: ScoredPart) -> list[Judged]:
     """Every row and target whose truth is known, the worst first.
 
