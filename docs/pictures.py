@@ -233,7 +233,7 @@ def readout(theme: cf.Theme) -> Figure:
 
 def solid(theme: cf.Theme) -> Figure:
     """A complex of dimension 3 and the diagram of such complexes."""
-    return cf.draw_complex(tetrahedron(), size=4, view=(20, -35), theme=theme)
+    return cf.draw_complex(tetrahedron(), size=4, view=(35, 60), theme=theme)
 
 
 def diagram_of_solids(theme: cf.Theme) -> Figure:
