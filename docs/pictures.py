@@ -20,12 +20,11 @@ from cellformer.attention.operator import use_attention
 from cellformer.complexes.examples import house, tetrahedron, torus_grid
 from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import EDGE_COLOR, FACE_COLOR, VERTEX_COLOR
-from cellformer.drawing.molecule import atom_symbols, hetero_labels
+from cellformer.drawing.molecule import atom_symbols, bond_orders, hetero_labels
 from cellformer.drawing.tokens import cell_centers
 
 ROWS, COLUMNS = 12, 30
 CAFFEINE = "Cn1cnc2c1c(=O)n(C)c(=O)n2C"
-NAPHTHALENE = "c1ccc2ccccc2c1"
 ENCODINGS = (cf.BSPe(8), cf.RWBSPe(8), cf.RWPe(8), cf.HodgeLap(8), cf.Slepians(8))
 SUM = "\N{N-ARY SUMMATION}"
 FORMS = ("pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense")
@@ -141,7 +140,8 @@ def encodings(theme: cf.Theme) -> Figure:
     for ax, encoding in zip(axes, ENCODINGS, strict=False):
         cells = cf.encode(_caffeine(), encoding)
         cf.draw_complex(cells, positions=cf.molecule_positions(CAFFEINE), ax=ax, theme=theme,
-                        title=type(encoding).__name__.lower())  # fmt: skip
+                        title=type(encoding).__name__.lower(),
+                        orders=bond_orders(CAFFEINE, cells))  # fmt: skip
     axes[-1].remove()
     return figure
 
@@ -151,7 +151,7 @@ def eigenvectors(theme: cf.Theme) -> Figure:
     cells = cf.encode(torus(), cf.BSPe(4))
     figure, axes = _grid(2, 2, (9, 5), theme)
     for column, ax in enumerate(axes):
-        colors = cf.encoding_colors(cells, [column])
+        colors = cf.encoding_colors(cells, [column], theme)
         cf.draw_complex(cells, colors=colors, ax=ax, theme=theme, title=f"column {column}")
     return figure
 
@@ -207,7 +207,10 @@ def attention(theme: cf.Theme) -> Figure:
     found = next(one for one in attentions if (one.layer, one.arrow) == (0, "1 -> 2"))
     labels = hetero_labels(atom_symbols(CAFFEINE))
     places = cf.molecule_positions(CAFFEINE)
-    return cf.draw_attention(cells, found, None, places, labels, size=4.5, theme=theme)
+    orders = bond_orders(CAFFEINE, cells)
+    return cf.draw_attention(
+        cells, found, None, places, labels, size=4.5, theme=theme, orders=orders
+    )
 
 
 def readout(theme: cf.Theme) -> Figure:
@@ -230,7 +233,7 @@ def readout(theme: cf.Theme) -> Figure:
 
 def solid(theme: cf.Theme) -> Figure:
     """A complex of dimension 3 and the diagram of such complexes."""
-    return cf.draw_complex(tetrahedron(), size=4, view=(20, -35), theme=theme)
+    return cf.draw_complex(tetrahedron(), size=4, view=(35, 60), theme=theme)
 
 
 def diagram_of_solids(theme: cf.Theme) -> Figure:
@@ -241,12 +244,6 @@ def diagram_of_solids(theme: cf.Theme) -> Figure:
 def mesh(theme: cf.Theme) -> Figure:
     """The torus, colored by where its cells sit."""
     return cf.draw_complex(cf.encode(torus(), cf.BSPe(8)), size=5, theme=theme)
-
-
-def naphthalene(theme: cf.Theme) -> Figure:
-    """Its atoms, bonds and rings, colored by an encoding."""
-    cells = cf.encode(cf.lift(cf.Graph.from_smiles(NAPHTHALENE), cf.Rings()), cf.BSPe(8))
-    return cf.draw_complex(cells, positions=cf.molecule_positions(NAPHTHALENE), size=4, theme=theme)
 
 
 def house_of_the_package(theme: cf.Theme) -> Figure:
@@ -329,12 +326,15 @@ def main() -> None:
     cloud = cf.lift(graph, cf.CycleBasis())
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     axes = figure.subplots(1, 3)
-    for ax, cells, title, places in (
-        (axes[0], _caffeine(), "a molecule and its rings", cf.molecule_positions(CAFFEINE)),
-        (axes[1], cloud, "a graph and its cycles", None),
-        (axes[2], torus(), "a mesh and its faces", None),
-    ):
-        cf.draw_complex(cf.encode(cells, cf.BSPe(8)), positions=places, ax=ax, title=title)
+    places, orders = cf.molecule_positions(CAFFEINE), bond_orders(CAFFEINE, _caffeine())
+    labels = hetero_labels(atom_symbols(CAFFEINE))
+    for ax, cells, title, how in (
+        (axes[0], _caffeine(), "a molecule and its rings",
+         {"positions": places, "orders": orders, "labels": labels}),
+        (axes[1], cloud, "a graph and its cycles", {}),
+        (axes[2], torus(), "a mesh and its faces", {}),
+    ):  # fmt: skip
+        cf.draw_complex(cf.encode(cells, cf.BSPe(8)), ax=ax, title=title, **how)
     figure.savefig(Path("docs/images/cells.png"), dpi=110)
 
 

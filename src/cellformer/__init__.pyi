@@ -62,7 +62,8 @@ from .drawing.colors import encoding_colors
 from .drawing.contributions import draw_contributions
 from .drawing.diagram import draw_diagram
 from .drawing.draw import draw_complex, save_figure, save_picture
-from .drawing.molecule import molecule_positions
+from .drawing.molecule import bond_orders, molecule_positions
+from .drawing.predictions import draw_predictions
 from .drawing.subdivision import draw_subdivision
 from .drawing.theme import DARK, LIGHT, Theme
 from .drawing.transitions import draw_transitions
@@ -201,6 +202,7 @@ __all__ = [
     "batch_from_pyg",
     "batches",
     "betti_numbers",
+    "bond_orders",
     "collate",
     "complex_from_pyg",
     "complex_set",
@@ -215,6 +217,7 @@ __all__ = [
     "draw_complex",
     "draw_contributions",
     "draw_diagram",
+    "draw_predictions",
     "draw_subdivision",
     "draw_transitions",
     "encode",

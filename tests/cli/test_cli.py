@@ -210,6 +210,17 @@ def test_lift_shows_a_mesh(real_data, capsys):
     assert "rank 2: 912 cells" in told
 
 
+def test_draw_shows_bspe_unless_asked_for_another(tmp_path):
+    pictures = []
+    for number, asked in enumerate(
+        ([], ["--data.encodings", "bspe"], ["--data.encodings", "rwbspe+rwpe"])
+    ):
+        path = tmp_path / f"{number}.png"
+        assert main(["draw", "CC(=O)Nc1ccc(O)cc1", *asked, "-o", str(path)]) == 0
+        pictures.append(path.read_bytes())
+    assert pictures[0] == pictures[1] != pictures[2]
+
+
 def test_draw_makes_every_kind_of_picture(csv_file, tmp_path, capsys):
     run = tmp_path / "run"
     assert main(["train", str(csv_file), "--target", "length", "-o", str(run), *FAST]) == 0

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Circle, FancyArrowPatch
 
 from cellformer.complexes import examples
 from cellformer.drawing.attention import draw_attention, draw_attention_matrix
+from cellformer.drawing.contrast import seen_on
 from cellformer.drawing.theme import DARK, LIGHT, TOKEN_COLORS
 from cellformer.explaining.attention import ArrowWeights
 
@@ -22,8 +23,11 @@ def arcs(figure):
 def test_arcs_of_every_ring_have_its_color_and_every_ring_its_number():
     found = attention(2, 1, [(0, 0), (2, 0), (5, 1)])
     figure = draw_attention(examples.house(), found)
-    colors = sorted(to_hex(arc.get_edgecolor()).upper() for arc in arcs(figure))
-    assert colors == sorted([TOKEN_COLORS[0], TOKEN_COLORS[0], TOKEN_COLORS[1]])
+    colors = sorted(to_hex(arc.get_edgecolor()) for arc in arcs(figure))
+    first, second = (
+        to_hex(seen_on(np.array(to_rgb(color)), LIGHT.page)) for color in TOKEN_COLORS[:2]
+    )
+    assert colors == sorted([first, first, second])
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert "0" in texts
     assert "1" in texts

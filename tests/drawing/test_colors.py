@@ -3,7 +3,15 @@ import numpy as np
 import pytest
 
 from cellformer.complexes import examples
-from cellformer.drawing.colors import encoding_colors, rank_colors, telling_columns
+from cellformer.drawing.colors import (
+    column_map,
+    diverging_map,
+    encoding_colors,
+    rank_colors,
+    telling_columns,
+)
+from cellformer.drawing.contrast import contrast, seen_on
+from cellformer.drawing.theme import DARK, LIGHT
 
 
 def encoded(cells, columns):
@@ -14,29 +22,40 @@ def encoded(cells, columns):
     return cells.with_encodings(rows, np.zeros(len(columns), np.int8))
 
 
-def test_three_columns_are_red_green_blue_scaled_over_all_ranks():
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_three_columns_are_red_green_blue_scaled_over_all_ranks(theme):
     cells = encoded(
         examples.triangle(), [lambda i: i, lambda i: -2.0 * i, lambda i: 5 + i**2, lambda i: 0 * i]
     )
-    colors = np.concatenate(encoding_colors(cells))
+    colors = np.concatenate(encoding_colors(cells, theme=theme))
     number = np.arange(7)
-    np.testing.assert_allclose(colors[:, 0], number / 6, atol=1e-6)
-    np.testing.assert_allclose(colors[:, 1], 1 - number / 6, atol=1e-6)
-    np.testing.assert_allclose(colors[:, 2], number**2 / 36, atol=1e-6)
+    scaled = np.stack([number / 6, 1 - number / 6, number**2 / 36], axis=1)
+    np.testing.assert_allclose(colors, seen_on(scaled, theme.page), atol=1e-6)
     assert [len(rows) for rows in encoding_colors(cells)] == [3, 3, 1]
 
 
 def test_one_column_is_read_off_the_colormap():
     cells = encoded(examples.triangle(), [lambda i: i, lambda i: 0 * i])
-    colors = encoding_colors(cells, (0,))
-    colormap = matplotlib.colormaps["viridis"]
-    np.testing.assert_allclose(colors[0][0], colormap(0.0)[:3])
-    np.testing.assert_allclose(colors[2][0], colormap(1.0)[:3])
+    for theme, end in ((LIGHT, 0), (DARK, 1)):
+        colors = encoding_colors(cells, (0,), theme)
+        np.testing.assert_allclose(colors[0][0], column_map(theme)(0.0)[:3])
+        np.testing.assert_allclose(colors[2][0], column_map(theme)(1.0)[:3])
+        viridis = matplotlib.colormaps["viridis"](float(end))[:3]
+        np.testing.assert_allclose(column_map(theme)(float(end))[:3], viridis)
 
 
 def test_a_column_that_is_the_same_everywhere_is_in_the_middle():
     cells = encoded(examples.triangle(), [lambda i: 0 * i + 3] * 3)
-    assert (np.concatenate(encoding_colors(cells)) == 0.5).all()
+    np.testing.assert_allclose(np.concatenate(encoding_colors(cells)), 0.5)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_contributions_are_seen_at_both_ends_and_pale_between(theme):
+    low, middle, high = (
+        contrast(np.array(diverging_map(theme)(place)[:3]), theme.page) for place in (0.0, 0.5, 1.0)
+    )
+    assert min(low, high) >= 3
+    assert middle < 1.5
 
 
 def test_other_columns_are_refused():

@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 
 from cellformer.complexes import examples
 from cellformer.complexes.cell_complex import CellComplex
+from cellformer.drawing.contrast import seen_on
 from cellformer.drawing.draw import draw_complex, save_picture
+from cellformer.drawing.theme import LIGHT
 from strategies import NAMED
 
 RED, GREEN, BLUE = np.eye(3)
@@ -121,7 +123,8 @@ def test_three_columns_are_drawn_as_colors_without_a_bar():
     cells = cells.with_encodings(rows, np.zeros(3, np.int8))
     figure = draw_complex(cells, (0, 1, 2), positions=[(0, 0), (1, 0), (0, 1)])
     assert len(figure.axes) == 1
-    np.testing.assert_allclose(pixel_at(figure, (0, 0)), [0, 0, 0], atol=0.02)
+    gray = seen_on(np.zeros(3), LIGHT.page)  # black is the color of outlines
+    np.testing.assert_allclose(pixel_at(figure, (0, 0)), gray, atol=0.02)
 
 
 def test_given_axes_are_drawn_into():
@@ -173,6 +176,8 @@ def test_a_face_without_edges_is_left_out():
         ({"colors": [np.zeros((5, 3))]}, "colors of rank 1 must have shape"),
         ({"colors": [np.full((5, 3), 2.0), np.zeros((6, 3)), np.zeros((2, 3))]}, "in 0 ... 1"),
         ({"colors": [], "columns": (0,)}, "either colors or columns"),
+        ({"labels": ["a"]}, "1 labels for 5 vertices"),
+        ({"orders": [1.0]}, "1 orders for 6 edges"),
     ],
 )
 def test_what_does_not_fit_is_named(wrong, message):

@@ -5,10 +5,12 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.spatial import Delaunay
 
 from cellformer.complexes import examples
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_boundary, edge_ends
+from cellformer.drawing.crossings import crossings
 from cellformer.drawing.layout import LARGE, layout
 from strategies import NAMED, complexes
 
@@ -82,3 +84,56 @@ def test_vertices_without_edges_are_laid_out(vertices):
     points = layout(examples.edgeless(vertices))
     assert points.shape == (vertices, 2)
     assert len(np.unique(points, axis=0)) == vertices
+
+
+def delaunay(count, seed, kept):
+    """A random planar graph, with a share of the edges of a triangulation."""
+    random = np.random.default_rng(seed)
+    corners = Delaunay(random.random((count, 2))).simplices
+    pairs = {tuple(sorted(pair)) for one in corners for pair in itertools.combinations(one, 2)}
+    graph = nx.empty_graph(count)
+    graph.add_edges_from(pair for pair in sorted(pairs) if random.random() < kept)
+    return graph
+
+
+PLANAR = {
+    "cube": nx.hypercube_graph(3),
+    "dodecahedron": nx.dodecahedral_graph(),
+    "icosahedron": nx.icosahedral_graph(),
+    "ladder": nx.circular_ladder_graph(12),
+    "grid": nx.grid_2d_graph(5, 8),
+    "K(2, 9)": nx.complete_bipartite_graph(2, 9),
+    "tree": nx.random_labeled_tree(50, seed=1),
+    "cactus": nx.windmill_graph(4, 4),
+    "sparse": delaunay(20, 1, 0.6),
+    "triangulation": delaunay(16, 0, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", PLANAR)
+def test_no_edges_of_a_planar_graph_cross(name):
+    cells = skeleton(PLANAR[name])
+    assert nx.check_planarity(PLANAR[name])[0]
+    points = layout(cells)
+    assert crossings(points, edge_ends(cells)) == 0
+    for one, other in itertools.combinations(points, 2):
+        assert np.linalg.norm(one - other) > 0.02
+
+
+def test_edges_cross_where_they_must():
+    cells = skeleton(nx.complete_graph(5))
+    assert crossings(layout(cells), edge_ends(cells)) >= 1
+
+
+@pytest.mark.parametrize(
+    ("points", "number"),
+    [
+        ([(0, 0), (1, 1), (0, 1), (1, 0)], 1),
+        ([(0, 0), (1, 0), (0, 1), (1, 1)], 0),
+        ([(0, 0), (1, 0), (2, 0), (3, 0)], 0),
+        ([(0, 0), (2, 0), (1, 0), (3, 0)], 1),
+        ([(0, 0), (2, 0), (1, 0), (1, 1)], 1),
+    ],
+)
+def test_crossings_are_counted(points, number):
+    assert crossings(np.array(points, float), np.array([(0, 1), (2, 3)])) == number

@@ -5,7 +5,12 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from browser import addresses, complaints, overflow, resize, until
+from cell_runs import heights_run
+from cellformer.explorer.inspection import Explorer
 from evil import SCRIPT
+from explorer_server import TOKEN, serving
+
+WORDS = [f"column_{number}" for number in range(12)]
 
 
 @pytest.fixture
@@ -45,12 +50,12 @@ def test_a_molecule_is_predicted_and_seen_in_every_view(page):
     Select(page.find_element(By.NAME, "encoding")).select_by_value("hodgelap")
     shown(page, "The complex")
     page.find_element(By.CSS_SELECTOR, "[value=attention]").click()
-    shown(page, "Attention of layer 0, the mean of all heads, along 0 -> 0")
+    shown(page, "Attention of layer 0, the mean of all heads, from atoms to atoms")
     Select(page.find_element(By.NAME, "arrow")).select_by_value("2 -> 1")
-    shown(page, "Attention of layer 0, the mean of all heads, along 2 -> 1")
+    shown(page, "Attention of layer 0, the mean of all heads, from rings to bonds")
     Select(page.find_element(By.NAME, "head")).select_by_value("1")
     Select(page.find_element(By.NAME, "form")).select_by_value("matrix")
-    shown(page, "Attention of layer 0, head 1, along 2 -> 1")
+    shown(page, "Attention of layer 0, head 1, from rings to bonds")
     page.find_element(By.CSS_SELECTOR, "[value=contributions]").click()
     shown(page, "Contribution of each cell")
     assert not page.find_element(By.NAME, "arrow").is_displayed()
@@ -81,20 +86,52 @@ def test_a_row_is_picked_and_a_table_is_read(page, tmp_path):
     shown(page, "The complex of")
     assert "true" in of(page, "values").text
     table = tmp_path / "new.csv"
-    table.write_text(f"smiles\nc1ccccc1\n{SCRIPT}\n", encoding="utf-8")
+    table.write_text(f"note,smiles\nx,c1ccccc1\ny,{SCRIPT}\n", encoding="utf-8")
     of(page, "csv").send_keys(str(table))
     until(page, lambda: len(of(page, "rows").find_elements(By.CSS_SELECTOR, "tbody tr")) == 2)
     assert SCRIPT in of(page, "rows").text
+    assert "note" in of(page, "rows").text
     of(page, "rows").find_element(By.TAG_NAME, "button").click()
     shown(page, "The complex of c1ccccc1")
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (360, True)])
-def test_it_fits_a_wide_and_a_narrow_window(page, width, dark):
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (420, False), (360, True)])
+def test_it_fits_a_wide_and_a_narrow_window(page, tmp_path, width, dark):
     resize(page, width, dark=dark)
     type_smiles(page, "Cn1cnc2c1c(=O)n(C)c(=O)n2C")
-    shown(page, "The complex of")
+    shown(page, "The complex of Cn1cnc2")
+    table = tmp_path / "new.csv"
+    table.write_text(f"smiles,{','.join(WORDS)}\nCCO,{','.join(WORDS)}\n", encoding="utf-8")
+    of(page, "csv").send_keys(str(table))
+    until(page, lambda: len(of(page, "rows").find_elements(By.CSS_SELECTOR, "tbody tr")) == 1)
     assert overflow(page) <= 0
+    for name in ("values", "rows"):
+        box = of(page, name).rect
+        assert width > 1000 or box["x"] + box["width"] <= width
+
+
+def test_it_starts_with_an_example(page):
+    shown(page, "The complex of")
+    chosen = Select(of(page, "example")).first_selected_option.text
+    assert of(page, "subject").text.startswith(chosen.partition(": ")[2])
+    assert "atoms" in of(page, "subject").text
+    assert "true" in of(page, "values").text
+
+
+def test_a_run_that_predicts_cells_is_colored(browser, tmp_path):
+    explorer = Explorer.open(heights_run(tmp_path))
+    assert explorer.about()["kinds"] == ["predictions", "complex", "attention"]
+    with serving(explorer) as own:
+        browser.get(f"{own}/?token={TOKEN}")
+        drawn = shown(browser, "graph 0 colored by height")
+        for word in ("true", "predicted", "error"):
+            assert word in drawn.text
+        assert "16 vertices" in of(browser, "values").text
+        assert "16 vertices, 33 edges, 18 faces" in of(browser, "subject").text
+        assert not browser.find_element(By.CSS_SELECTOR, "[value=contributions]").is_displayed()
+        browser.find_element(By.CSS_SELECTOR, "[value=complex]").click()
+        shown(browser, "The complex of graph 0")
+    assert complaints(browser) == []
 
 
 def test_all_is_reached_by_the_keyboard_and_named(page):

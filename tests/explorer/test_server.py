@@ -43,6 +43,7 @@ def test_a_prediction_is_that_of_predict_with_an_interval_around_it(address, run
     status, found = send(address, "/api/predict", {"smiles": CAFFEINE})
     assert status == 200
     assert found["cells"] == [14, 15, 2]
+    assert found["told"] == "14 atoms, 15 bonds, 2 rings"
     (one,) = found["predictions"]
     table = tmp_path / "one.csv"
     table.write_text(f"smiles\n{CAFFEINE}\n")
@@ -86,7 +87,7 @@ def test_every_view_is_a_picture_a_file_and_a_table(address, view):
     if view.get("kind") == "attention":
         weights = np.array([float(row["head_1"]) for row in rows])
         assert ((weights >= 0) & (weights <= 1)).all()
-        assert "2 -> 1" in found["arrows"]
+        assert ["2 -> 1", "from rings to bonds"] in found["arrows"]
     else:
         assert len(rows) == 14 + 15 + 2
 
@@ -127,6 +128,7 @@ def test_what_cannot_be_predicted_is_told_and_the_server_goes_on(address, questi
         ({"kind": "attention", "layer": 7}, "no attention of layer 7"),
         ({"kind": "attention", "head": 7}, "there is no head 7"),
         ({"kind": "contributions", "output": 5}, "there is no output 5"),
+        ({"kind": "predictions"}, "predicts whole complexes"),
         ({"encoding": "rwpee"}, "did you mean 'rwpe'"),
         ({"encoding": "rwpe:9999999"}, "up to 64 columns"),
         ([], "not a JSON object"),
@@ -139,13 +141,17 @@ def test_views_that_do_not_exist_are_told(address, view, message):
 
 
 def test_a_table_comes_back_row_by_row_with_reasons(address):
-    text = f"smiles,note\nCCO,a\n{SCRIPT},b\nC1CC,c\n"
+    text = f"note,smiles\na,CCO\nb,{SCRIPT}\nc,C1CC\n"
     status, found = send(address, "/api/table", {"csv": text})
     assert status == 200
-    assert found["columns"] == ["smiles", "prediction", "error"]
-    assert [row[0] for row in found["rows"]] == ["CCO", SCRIPT, "C1CC"]
-    assert [row[2] == "" for row in found["rows"]] == [True, False, False]
-    assert found["csv"].startswith("smiles,note,prediction,error")
+    columns = ["note", "smiles", "prediction", "lower", "upper", "error"]
+    assert found["columns"] == columns
+    assert [row[:2] for row in found["rows"]] == [["a", "CCO"], ["b", SCRIPT], ["c", "C1CC"]]
+    assert found["smiles"] == ["CCO", SCRIPT, "C1CC"]
+    assert [row[-1] == "" for row in found["rows"]] == [True, False, False]
+    low, high = map(float, found["rows"][0][3:5])
+    assert low < float(found["rows"][0][2]) < high
+    assert found["csv"].startswith(",".join(columns))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
+import numpy as np
 import pandas as pd
 import pytest
 
-from cellformer.report.charts import learning_curves
+from cellformer.drawing.contrast import contrast
+from cellformer.report.charts import confusion_chart, learning_curves
 
 CURVE = pd.DataFrame(
     {"epoch": [0, 1], "train_loss": [2.0, 1.0], "val_loss": [3.0, 2.0], "val_mae": [70.0, 60.0]}
@@ -24,3 +26,13 @@ def test_a_curve_of_a_part_of_the_model_says_so_and_has_the_score_of_the_whole()
 def test_a_curve_of_the_whole_model_has_one_score(together):
     made = learning_curves(CURVE, "mae", 2, "", together)
     assert set(lines(made["Validation mae"])) == {"validation", "best epoch"}
+
+
+def test_the_numbers_of_a_confusion_can_be_read_on_every_shade():
+    (ax,) = confusion_chart(np.random.default_rng(0).integers(0, 9, (6, 6)), list("abcdef")).axes
+    (mesh,) = ax.collections
+    mesh.update_scalarmappable()
+    fills = mesh.get_facecolor()[:, :3]
+    assert len(ax.texts) == len(fills) == 36
+    for text, fill in zip(ax.texts, fills, strict=True):
+        assert contrast(fill, text.get_color()) >= 4.5

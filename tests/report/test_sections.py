@@ -4,7 +4,7 @@ from sklearn.metrics import roc_auc_score
 
 from cellformer.data.dataset import Task
 from cellformer.report.outcome import ScoredPart
-from cellformer.report.sections import charts_of, half_widths, judged
+from cellformer.report.sections import charts_of, judged
 
 BINARY = Task("binary", ("<i>active</i>",), "rocauc", ("no", "yes"))
 COLORS = Task("multiclass", ("color",), "accuracy", ("red", "green", "blue"))
@@ -57,9 +57,3 @@ def test_the_error_of_a_class_is_what_was_not_given_to_it():
     assert one.predicted == "yes (0.75)"
     (one,) = judged(COLORS, part([[2.0]], [[0.0, 0.0, np.log(2)]]))
     assert one.error == pytest.approx(0.5)
-
-
-def test_intervals_come_from_held_out_errors():
-    held_out = part(np.zeros((99, 1)), np.linspace(-1, 1, 99)[:, None])
-    (width,) = half_widths(Task("regression", ("a",), "mae"), held_out, 0.9)
-    assert width == pytest.approx(0.9, abs=0.03)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float64
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize, to_rgb
+from matplotlib.colors import Normalize, to_hex, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
@@ -14,10 +14,11 @@ from cellformer.complexes.polygons import edge_ends
 from cellformer.drawing.arcs import add_arc
 from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import COLORMAP
+from cellformer.drawing.contrast import seen_on
 from cellformer.drawing.draw import draw_complex
 from cellformer.drawing.paint import typical_length
 from cellformer.drawing.theme import LIGHT, Theme, token_color
-from cellformer.drawing.tokens import cell_centers, cell_names, flat_positions
+from cellformer.drawing.tokens import cell_centers, cell_names, flat_positions, rank_word
 from cellformer.explaining.attention import ArrowWeights
 
 MOST_ARCS = 400
@@ -33,6 +34,7 @@ def draw_attention(
     title: str | None = None,
     size: float = 6.0,
     theme: Theme = LIGHT,
+    orders: Sequence[float] | None = None,
 ) -> Figure:
     """An arc from every sending to every receiving cell, the wider the greater the weight.
 
@@ -45,7 +47,7 @@ def draw_attention(
     points = flat_positions(cells, positions)
     figure = draw_complex(
         cells, colors=_quiet_colors(cells, theme), positions=points, size=size, labels=labels,
-        theme=theme,
+        theme=theme, orders=orders,
     )  # fmt: skip
     (ax,) = figure.axes
     unit = typical_length(points, edge_ends(cells))
@@ -98,8 +100,12 @@ def draw_attention_matrix(
                       interpolation="nearest")  # fmt: skip
     _name_axis(ax, "y", rows, attention.receiver_rank, theme)
     _name_axis(ax, "x", columns, attention.sender_rank, theme)
-    ax.set_xlabel(f"senders, rank {attention.sender_rank}", color=theme.ink)
-    ax.set_ylabel(f"receivers, rank {attention.receiver_rank}", color=theme.ink)
+    senders, receivers = (
+        rank_word(rank, symbols is not None, 2)
+        for rank in (attention.sender_rank, attention.receiver_rank)
+    )
+    ax.set_xlabel(f"senders: {senders}", color=theme.ink)
+    ax.set_ylabel(f"receivers: {receivers}", color=theme.ink)
     for spine in ax.spines.values():
         spine.set_color(theme.faint)
     figure = figure_of(ax)
@@ -128,11 +134,10 @@ def _quiet_colors(cells: CellComplex, theme: Theme) -> list[Float64[np.ndarray, 
 
 
 def _arc_color(attention: ArrowWeights, sender: int, receiver: int, theme: Theme) -> str:
-    if attention.sender_rank == 2:
-        return token_color(sender)
-    if attention.receiver_rank == 2:
-        return token_color(receiver)
-    return theme.accent
+    if 2 not in (attention.sender_rank, attention.receiver_rank):
+        return theme.accent
+    own = token_color(sender if attention.sender_rank == 2 else receiver)
+    return to_hex(seen_on(np.array(to_rgb(own)), theme.page).tolist())
 
 
 def _name_axis(ax: Axes, which: str, names: Sequence[str], rank: int, theme: Theme) -> None:

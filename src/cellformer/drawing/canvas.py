@@ -1,11 +1,14 @@
 """What all pictures share: axes without frames, text on any ground, colors that must be told."""
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float, Float64
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 
+from cellformer.drawing.contrast import writing_on
 from cellformer.drawing.theme import Theme
 
 
@@ -40,19 +43,35 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def write(ax: Axes, place: Float64[np.ndarray, " 2"], text: str, size: float, theme: Theme) -> None:
-    """Text in the middle of a place, with a halo; a dollar sign is a dollar sign."""
-    ax.text(
+def write(
+    ax: Axes,
+    place: Float64[np.ndarray, " 2"],
+    text: str,
+    size: float,
+    theme: Theme,
+    ground: Float[np.ndarray, "3"] | None = None,
+) -> Text:
+    """Text in the middle of a place, with a halo; a dollar sign is a dollar sign.
+
+    The halo has the color of what the text lies on, ``ground``, or else of the page.
+    """
+    ink = theme.ink if ground is None else str(writing_on(ground))
+    return ax.text(
         float(place[0]),
         float(place[1]),
         text,
         ha="center",
         va="center",
         fontsize=size,
-        color=theme.ink,
+        color=ink,
         zorder=20,
         parse_math=False,
-        path_effects=[withStroke(linewidth=0.28 * size, foreground=theme.page)],
+        path_effects=[
+            withStroke(
+                linewidth=0.28 * size,
+                foreground=theme.page if ground is None else to_hex(ground.tolist()),
+            )
+        ],
     )
 
 

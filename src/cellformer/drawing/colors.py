@@ -5,21 +5,25 @@ from collections.abc import Sequence
 import matplotlib
 import numpy as np
 from jaxtyping import Float64
+from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap, to_rgb
 
 from cellformer.complexes.cell_complex import CellComplex
+from cellformer.drawing.contrast import LEAST, contrast, seen_on
+from cellformer.drawing.theme import LIGHT, Theme
 
 COLORMAP = "viridis"  # perceptually uniform, legible in gray and for all color vision
-VERTEX_COLOR, EDGE_COLOR, FACE_COLOR = "#0072B2", "#5A6672", "#E69F00"  # Okabe and Ito's palette
+VERTEX_COLOR, EDGE_COLOR, FACE_COLOR = "#0072B2", "#626E7A", "#E69F00"  # Okabe and Ito's palette
 
 
 def encoding_colors(
-    cells: CellComplex, columns: Sequence[int] = (0, 1, 2)
+    cells: CellComplex, columns: Sequence[int] = (0, 1, 2), theme: Theme = LIGHT
 ) -> tuple[Float64[np.ndarray, "_ 3"], ...]:
     """A color for every cell, as one array (cells, 3) of red, green, blue in 0 ... 1 per rank.
 
     Three columns are the three color channels, each scaled to 0 ... 1 over the cells of all ranks
-    together (how the paper's figures color cells). One column is scaled likewise and read off the
-    colormap viridis. A column that is the same for all cells is at the middle, 0.5.
+    together (how the paper's figures color cells), and then darkened or lightened until they are
+    seen on the page (see `seen_on`). One column is scaled likewise and read off `column_map`. A
+    column that is the same for all cells is at the middle, 0.5.
 
     Raises ValueError if there are not one or three columns, or the encodings lack one.
     """
@@ -36,9 +40,25 @@ def encoding_colors(
     low, span = column_range(values)
     scaled = np.where(span > 0, (values - low) / np.where(span > 0, span, 1), 0.5)
     if len(chosen) == 1:
-        scaled = matplotlib.colormaps[COLORMAP](scaled[:, 0])[:, :3].astype(np.float64)
+        shown = column_map(theme)(scaled[:, 0])[:, :3].astype(np.float64)
+    else:
+        shown = seen_on(scaled, theme.page)
     ends = np.cumsum(cells.num_cells)[:-1]
-    return tuple(np.split(scaled, ends))
+    return tuple(np.split(shown, ends))
+
+
+def column_map(theme: Theme) -> Colormap:
+    """The part of viridis that is seen on the page: not its brightest colors on a light one."""
+    every = matplotlib.colormaps[COLORMAP](np.linspace(0, 1, 1024))
+    return ListedColormap(every[contrast(every[:, :3], theme.page) >= LEAST].tolist())
+
+
+def diverging_map(theme: Theme) -> Colormap:
+    """Violet below zero, near the page at zero, orange above: told apart by all color vision."""
+    ends = [seen_on(np.array(to_rgb(color)), theme.page) for color in ("#7B4FB5", "#D95F02")]
+    middle = 0.12 * np.array(to_rgb(theme.ink)) + 0.88 * np.array(to_rgb(theme.page))
+    listed = [tuple(color.tolist()) for color in (ends[0], middle, ends[1])]
+    return LinearSegmentedColormap.from_list("diverging", listed, 257)
 
 
 def telling_columns(cells: CellComplex) -> tuple[int, ...]:

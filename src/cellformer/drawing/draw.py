@@ -16,7 +16,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_ends
 from cellformer.drawing.canvas import aspect_of, figure_of, headline, new_axes, write
 from cellformer.drawing.colors import (
-    COLORMAP,
+    column_map,
     column_range,
     encoding_colors,
     rank_colors,
@@ -41,6 +41,7 @@ def draw_complex(
     view: tuple[float, float] = (25.0, -60.0),
     labels: Sequence[str] | None = None,
     theme: Theme = LIGHT,
+    orders: Sequence[float] | None = None,
 ) -> Figure:
     """Draws vertices as disks, edges as lines and 2-cells as filled areas; `savefig` writes it.
 
@@ -54,10 +55,11 @@ def draw_complex(
     a small distance from their edges so that overlapping ones can be told apart. In space they
     are opaque and shaded, seen from ``view`` (degrees above the x-y plane and around the z axis).
 
-    ``labels`` are written on the vertices (of a picture in the plane), an empty one not at all.
+    ``labels`` are written on the vertices (of a picture in the plane), an empty one not at all, and
+    edges are doubled by their ``orders``, 2 and 3 for multiple bonds, 1.5 for aromatic ones.
     ``theme`` is the page, `LIGHT` or `DARK`. ``ax`` draws into existing axes; otherwise a new
-    figure is ``size`` inches wide. Raises ValueError if positions, colors or labels do not fit,
-    or both ``colors`` and ``columns`` are given.
+    figure is ``size`` inches wide. Raises ValueError if positions, colors, labels or orders do not
+    fit, or both ``colors`` and ``columns`` are given.
     """
     points = _positions(cells, positions)
     if colors is not None and columns is not None:
@@ -65,7 +67,7 @@ def draw_complex(
     if colors is None and columns is None:
         columns = telling_columns(cells) or None
     if colors is None:
-        colors = rank_colors(cells) if columns is None else encoding_colors(cells, columns)
+        colors = rank_colors(cells) if columns is None else encoding_colors(cells, columns, theme)
     _check_colors(cells, colors)
 
     seen = points if points.shape[1] == 2 else project(points, *view)
@@ -75,13 +77,17 @@ def draw_complex(
     figure = figure_of(ax)
     _frame(ax, seen[:, :2], unit)
     flat = points.shape[1] == 2
-    pen = Pen.of(unit, ax, 1.0 if flat else 0.6, theme.ink)
-    paint = paint_flat if flat else paint_solid
-    for zorder, collection in enumerate(paint(cells, seen, colors, pen), start=1):
+    pen = Pen.of(unit, ax, 1.0 if flat else 0.6, theme)
+    painted = (
+        paint_flat(cells, seen, colors, pen, _orders(cells, orders))
+        if flat
+        else paint_solid(cells, seen, colors, pen)
+    )
+    for zorder, collection in enumerate(painted, start=1):
         collection.set_zorder(zorder)
         ax.add_collection(collection, autolim=False)
     if labels is not None and flat:
-        _write_labels(ax, points, labels, pen, theme)
+        _write_labels(ax, points, labels, colors[0], pen)
     inside = sum(cells.num_cells[3:])
     told = f"not drawn: {inside} cell{'s' * (inside > 1)} of rank 3 or more" if inside else ""
     headline(ax, "\n".join(filter(None, (title, told))), theme)
@@ -116,14 +122,24 @@ def _write_labels(
     ax: Axes,
     points: Float64[np.ndarray, "vertex 2"],
     labels: Sequence[str],
+    colors: Float[np.ndarray, "vertex 3"],
     pen: Pen,
-    theme: Theme,
 ) -> None:
     if len(labels) != len(points):
         raise ValueError(f"{len(labels)} labels for {len(points)} vertices")
-    for place, label in zip(points, labels, strict=True):
+    size = float(np.clip(3.4 * pen.line, 4, 13))
+    for place, label, color in zip(points, labels, colors, strict=True):
         if label:
-            write(ax, place, label, float(np.clip(3.4 * pen.line, 4, 13)), theme)
+            write(ax, place, label, size, pen.theme, color)
+
+
+def _orders(
+    cells: CellComplex, given: Sequence[float] | None
+) -> Float64[np.ndarray, " edge"] | None:
+    count = cells.num_cells[1] if cells.dim >= 1 else 0
+    if given is not None and len(given) != count:
+        raise ValueError(f"{len(given)} orders for {count} edges")
+    return None if given is None else np.array(given, np.float64)
 
 
 def _new_axes(points: Float64[np.ndarray, "vertex 2"], size: float, theme: Theme) -> Axes:
@@ -143,7 +159,7 @@ def _color_bar(figure: Figure, ax: Axes, cells: CellComplex, column: int, theme:
     shown = np.concatenate([rows[:, [column]] for rows in cells.encodings])
     low, span = column_range(shown.astype(np.float64))
     norm = Normalize(float(low[0]), float(low[0] + span[0]))
-    bar = figure.colorbar(ScalarMappable(norm, COLORMAP), ax=ax, shrink=0.7, pad=0.02)
+    bar = figure.colorbar(ScalarMappable(norm, column_map(theme)), ax=ax, shrink=0.7, pad=0.02)
     bar.set_label(f"encoding, column {column % len(cells.encoding_signs)}", color=theme.ink)
     bar.ax.tick_params(colors=theme.ink)
     bar.outline.set_visible(False)

@@ -9,19 +9,26 @@ from matplotlib.figure import Figure
 
 from cellformer.drawing.theme import Theme
 
-INLINE = Theme("#FEFEFD", "#2B2B2C", "#9AA3AE", "#0072B3")
+INLINE = Theme("#FEFEFD", "#2B2B2C", "#87919D", "#0072B3")
 """Stands for the colors of the page: its variables --page, --faint, --accent and its ink."""
 
+INLINE_DARK = Theme("#14181E", "#E4E8ED", "#7A8796", "#56B4EA")
+"""The same for what is drawn for dark pages alone."""
+
 _OF_PAGE = {
-    INLINE.page: "var(--page)",
-    INLINE.ink: "currentColor",
-    INLINE.faint: "var(--faint)",
-    INLINE.accent: "var(--accent)",
+    color: of_page
+    for theme in (INLINE, INLINE_DARK)
+    for color, of_page in (
+        (theme.page, "var(--page)"),
+        (theme.ink, "currentColor"),
+        (theme.faint, "var(--faint)"),
+        (theme.accent, "var(--accent)"),
+    )
 }
 
 
 def inline_svg(figure: Figure, description: str) -> str:
-    """The figure, drawn in the theme `INLINE`, as an <svg> element of an HTML page.
+    """The figure, drawn in `INLINE` or `INLINE_DARK`, as an <svg> element of an HTML page.
 
     ``description`` is what a screen reader says. Text stays text. Names of groups are left out
     unless they were given (by ``set_gid``).

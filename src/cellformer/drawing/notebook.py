@@ -1,15 +1,20 @@
 """What a notebook shows of a graph or a complex: a picture, of a molecule as chemists draw it."""
 
 import io
+from typing import Any
 
 import matplotlib
 import numpy as np
-from jaxtyping import Float64
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.drawing.draw import draw_complex
-from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
+from cellformer.drawing.molecule import (
+    atom_symbols,
+    bond_orders,
+    hetero_labels,
+    molecule_positions,
+)
 from cellformer.lifting.lift import lift
 from cellformer.lifting.skeleton import Skeleton
 
@@ -24,8 +29,7 @@ def picture(shown: Graph | CellComplex) -> str | None:
         shown = lift(shown, Skeleton())
     if not 0 < sum(shown.num_cells) <= MOST_CELLS:
         return None
-    positions, labels = _of_molecule(shown)
-    figure = draw_complex(shown, positions=positions, labels=labels, size=INCHES)
+    figure = draw_complex(shown, size=INCHES, **_of_molecule(shown))
     target = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "cellformer"}):
         figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
@@ -33,18 +37,20 @@ def picture(shown: Graph | CellComplex) -> str | None:
     return text[text.index("<svg") :]
 
 
-def _of_molecule(
-    cells: CellComplex,
-) -> tuple[Float64[np.ndarray, "vertex 2"] | None, list[str] | None]:
-    """Where the atoms are drawn and what is written there, if the name is the molecule's SMILES."""
+def _of_molecule(cells: CellComplex) -> dict[str, Any]:
+    """What `draw_complex` is told of a molecule, if the name is its SMILES; else nothing."""
     if cells.positions is not None or not cells.name:
-        return None, None
+        return {}
     try:
         graph = Graph.from_smiles(cells.name)
         positions = molecule_positions(cells.name)
     except ValueError:
-        return None, None
+        return {}
     own = Graph.of_complex(cells)
     if own.num_vertices != graph.num_vertices or not np.array_equal(own.edges, graph.edges):
-        return None, None
-    return positions, hetero_labels(atom_symbols(cells.name))
+        return {}
+    return {
+        "positions": positions,
+        "labels": hetero_labels(atom_symbols(cells.name)),
+        "orders": bond_orders(cells.name, cells),
+    }

@@ -11,10 +11,14 @@ from matplotlib.path import Path
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import boundary_walks, edge_ends
+from cellformer.drawing.bonds import Strokes, bond_strokes
+from cellformer.drawing.contrast import seen_on
+from cellformer.drawing.theme import Theme
 
+GAP = 0.13
+"""Between the lines of a double bond, in the length of an edge."""
 Walks = Sequence[Sequence[int]]
 
-OUTLINE = "#2B2B2B"
 LIGHT = np.array([-0.35, 0.55, 0.75])  # to the right, upwards, towards the viewer
 
 
@@ -25,10 +29,10 @@ class Pen:
     unit: float  # length of a typical edge, in the drawing's coordinates
     radius: float  # of a vertex, in the drawing's coordinates
     line: float  # width of an edge, in points
-    ink: str = OUTLINE  # color of outlines
+    theme: Theme
 
     @classmethod
-    def of(cls, unit: float, ax: Axes, thickness: float, ink: str = OUTLINE) -> "Pen":
+    def of(cls, unit: float, ax: Axes, thickness: float, theme: Theme) -> "Pen":
         """Sizes for axes whose limits are set, around ``thickness`` times the usual ones."""
         figure = ax.get_figure(root=True)
         assert figure is not None
@@ -37,9 +41,8 @@ class Pen:
         ranges = np.abs([np.diff(ax.get_xlim())[0], np.diff(ax.get_ylim())[0]])
         points_per_length = float((72 * inches / ranges).min())
         diameter = float(np.clip(0.34 * thickness * unit * points_per_length, 1.0, 18))
-        return cls(
-            unit, diameter / 2 / points_per_length, float(np.clip(0.28 * diameter, 0.4, 4)), ink
-        )
+        line = float(np.clip(0.28 * diameter, 0.4, 4))
+        return cls(unit, diameter / 2 / points_per_length, line, theme)
 
 
 def paint_flat(
@@ -47,8 +50,12 @@ def paint_flat(
     points: Float64[np.ndarray, "vertex 2"],
     colors: Sequence[Float[np.ndarray, "_ 3"]],
     pen: Pen,
+    orders: Float64[np.ndarray, " edge"] | None = None,
 ) -> list[Collection]:
-    """2-cells, translucent and the larger behind; over them edges, over them vertices."""
+    """2-cells, translucent and the larger behind; over them edges, over them vertices.
+
+    ``orders`` are those of bonds, 1.5 for aromatic ones.
+    """
     made: list[Collection] = []
     if cells.dim >= 2:
         walks = boundary_walks(cells)
@@ -57,20 +64,38 @@ def paint_flat(
         if order:
             opacity = _opacity(float(areas.sum()), points)
             paths = [_face(walks[face], points, 0.12 * pen.unit) for face in order]
+            borders = seen_on(colors[2], pen.theme.page)
             made.append(
                 PathCollection(
                     paths,
                     facecolors=[(*colors[2][face], opacity) for face in order],
-                    edgecolors=[(*(0.55 * colors[2][face]), 1.6 * opacity) for face in order],
+                    edgecolors=borders[order],
                     linewidths=0.35 * pen.line,
                     joinstyle="round",
                 )
             )
     if cells.dim >= 1:
-        lines = points[edge_ends(cells)]
-        casing = LineCollection(lines, colors=pen.ink, linewidths=1.35 * pen.line)
-        made += [casing, LineCollection(lines, colors=colors[1], linewidths=pen.line)]
+        made += _lines(bond_strokes(points, edge_ends(cells), orders, GAP * pen.unit), colors, pen)
     made.append(_disks(points, colors[0], pen))
+    return made
+
+
+def _lines(
+    strokes: Strokes, colors: Sequence[Float[np.ndarray, "_ 3"]], pen: Pen
+) -> list[Collection]:
+    """Edges in a casing of the page's writing; broken lines are of that alone."""
+    whole = ~strokes.broken
+    lines, widths = strokes.lines[whole], strokes.width[whole] * pen.line
+    ink = pen.theme.ink
+    made: list[Collection] = [
+        LineCollection(list(lines), colors=ink, linewidths=widths + 0.35 * pen.line),
+        LineCollection(list(lines), colors=colors[1][strokes.edge[whole]], linewidths=widths),
+    ]
+    if strokes.broken.any():
+        width = strokes.width[strokes.broken] * pen.line
+        broken = LineCollection(list(strokes.lines[strokes.broken]), colors=ink, linewidths=width)
+        broken.set_linestyle((0, (2.2, 1.4)))
+        made.append(broken)
     return made
 
 
@@ -196,7 +221,7 @@ def _disks(
     return PathCollection(
         [Path.circle((x, y), pen.radius) for x, y in points.tolist()],
         facecolors=colors,
-        edgecolors=pen.ink,
+        edgecolors=pen.theme.ink,
         linewidths=0.3 * pen.line,
     )
 

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import boundary_walks, edge_ends
+from cellformer.drawing.bonds import bond_strokes
 from cellformer.drawing.layout import layout
 from cellformer.drawing.projection import project
 from cellformer.drawing.theme import token_color
 
-SIDE = 200.0
+SIDE, GAP = 200.0, 5.0
 
 
 def sketch(
@@ -21,11 +22,12 @@ def sketch(
     positions: ArrayLike | None = None,
     labels: Sequence[str] | None = None,
     description: str = "",
+    orders: Sequence[float] | None = None,
 ) -> str:
     """An <svg> element with filled 2-cells, edges, and vertices as labels or dots.
 
-    Lines have the color of the page's writing. ``labels`` (of the vertices) and ``description``
-    are escaped.
+    ``orders`` are those of a molecule's bonds, as in `draw_complex`. Lines have the color of the
+    page's writing. ``labels`` (of the vertices) and ``description`` are escaped.
     """
     points = _in_square(cells, positions)
     parts = []
@@ -35,11 +37,16 @@ def sketch(
             for walk in walks
         )
         parts.append(f'<path d="{path}" fill="{token_color(number)}" fill-opacity=".35"/>')
-    ends = edge_ends(cells)
-    lines = "".join(
-        f"M{a[0]:.0f} {a[1]:.0f}L{b[0]:.0f} {b[1]:.0f}" for a, b in points[ends].tolist()
-    )
-    parts.append(f'<path d="{lines}" stroke="currentColor" stroke-width="2.5" fill="none"/>')
+    known = None if orders is None else np.array(orders, np.float64)
+    strokes = bond_strokes(points, edge_ends(cells), known, GAP)
+    for broken in (False, True):
+        lines = "".join(
+            f"M{a[0]:.0f} {a[1]:.0f}L{b[0]:.0f} {b[1]:.0f}"
+            for a, b in strokes.lines[strokes.broken == broken].tolist()
+        )
+        if lines:
+            style = 'stroke-width="1.5" stroke-dasharray="3 2"' if broken else 'stroke-width="2.5"'
+            parts.append(f'<path d="{lines}" stroke="currentColor" {style} fill="none"/>')
     radius = 3.5 if len(points) <= 50 else 1.8
     for vertex, (x, y) in enumerate(points.tolist()):
         label = labels[vertex] if labels is not None else ""

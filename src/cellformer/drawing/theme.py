@@ -16,7 +16,7 @@ class Theme:
     accent: str
 
 
-LIGHT = Theme("#FFFFFF", "#2B2B2B", "#9AA3AD", "#0072B2")
+LIGHT = Theme("#FFFFFF", "#2B2B2B", "#87919C", "#0072B2")
 DARK = Theme("#14181D", "#E6EAEE", "#5F6B77", "#56B4E9")
 THEMES = {"light": LIGHT, "dark": DARK}
 

@@ -32,6 +32,14 @@ def cell_centers(
     return centers
 
 
+def rank_word(rank: int, molecule: bool, count: int = 1) -> str:
+    """What a cell, or several, of a rank is called: atom, bond, ring; vertex, edge, face."""
+    if rank > 2:
+        return f"{rank}-cell" + "s" * (count != 1)
+    word = (("atom", "bond", "ring") if molecule else ("vertex", "edge", "face"))[rank]
+    return word if count == 1 else {"vertex": "vertices"}.get(word, f"{word}s")
+
+
 def cell_names(cells: CellComplex, symbols: Sequence[str] | None = None) -> list[list[str]]:
     """A short name of every cell: C0, C0-N1, ring 0 in a molecule; 0, 0-1, face 0 elsewhere.
 

@@ -6,24 +6,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float, Float64
 from scipy.special import expit, softmax
 
 from cellformer.basics.parts.listing import own_parts
 from cellformer.chemistry.fragments import largest_fragment
 from cellformer.chemistry.smiles import parse_smiles
-from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.drawing.molecule import atom_symbols, molecule_positions
+from cellformer.drawing.molecule import atom_symbols, bond_orders, molecule_positions
+from cellformer.drawing.tokens import rank_word
 from cellformer.encodings.catalog import ENCODINGS
-from cellformer.explaining.evaluation import evaluating
+from cellformer.report.calibration import interval_half_width
+from cellformer.report.cell_pictures import outputs_for, shares_of
 from cellformer.report.outcome import RunOutcome, outcome_of
-from cellformer.report.sections import LEVEL, half_widths
+from cellformer.report.sections import LEVEL
+from cellformer.training.answers.conformal import Residuals
 from cellformer.training.answers.trained_run import TrainedRun
 
 MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
 MOST_EXAMPLES = 200
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+OF_COMPLEXES = ("complex", "attention", "contributions")
+OF_CELLS = ("predictions", "complex", "attention")
+"""The pictures of a run that predicts complexes, and of one that predicts cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +39,26 @@ class Subject:
     cells: CellComplex
     positions: Float64[np.ndarray, "vertex space"] | None
     symbols: list[str] | None  # of a molecule's atoms
-    truth: Float[np.ndarray, " target"] | None  # of a row of the run's data
+    truth: Float[np.ndarray, "cell target"] | None  # of a row of the run's data: itself, its cells
+    orders: list[float] | None = None  # of a molecule's bonds
+
+    @classmethod
+    def molecule(
+        cls, smiles: str, cells: CellComplex, truth: Float[np.ndarray, "cell target"] | None = None
+    ) -> "Subject":
+        """As chemists draw it."""
+        return cls(smiles, cells, molecule_positions(smiles), atom_symbols(smiles), truth,
+                   bond_orders(smiles, cells))  # fmt: skip
+
+    def word(self, rank: int, count: int = 2) -> str:
+        """What its cells of a rank are called."""
+        return rank_word(rank, self.symbols is not None, count)
+
+    @property
+    def told(self) -> str:
+        """How many cells it has: 3 atoms, 2 bonds."""
+        counts = enumerate(self.cells.num_cells)
+        return ", ".join(f"{count} {self.word(rank, count)}" for rank, count in counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +71,8 @@ class Explorer:
 
     @classmethod
     def open(cls, path: Path, weights: str = "best") -> "Explorer":
-        """Reads the run and predicts its held-out data, from which intervals follow.
-
-        Raises ValueError for a run that predicts cells."""
+        """Reads the run and predicts its held-out data."""
         run = TrainedRun.open(path, weights)
-        if run.recipe.task.rank is not None:
-            raise ValueError(
-                f"{path} predicts cells of rank {run.recipe.task.rank}; the explorer shows one "
-                "prediction per complex"
-            )
         run.module.cpu()
         try:
             return cls(run, outcome_of(run), "")
@@ -64,11 +81,18 @@ class Explorer:
 
     @cached_property
     def half_widths(self) -> list[float] | None:
-        """Of the 90 % interval around each target of a regression, from validation errors."""
-        if self.outcome is None or self.run.recipe.task.kind != "regression":
+        """Of the 90 % interval around each target of a regression, from the errors that the run
+        keeps; infinite where they are too few, None where there are none."""
+        if not self.run.folder.residuals.exists():
             return None
-        part = self.outcome.parts.get("val")
-        return None if part is None else half_widths(self.run.recipe.task, part)
+        kept = Residuals.read(self.run.folder.residuals)
+        return [interval_half_width(errors, LEVEL) for errors in kept.errors]
+
+    @property
+    def interval(self) -> float | None:
+        """The level of the intervals of a table's predictions, if the run has them."""
+        widths = self.half_widths
+        return LEVEL if widths is not None and bool(np.isfinite(widths).all()) else None
 
     def about(self) -> dict[str, Any]:
         """What the page needs to know of the run."""
@@ -76,6 +100,9 @@ class Explorer:
         words = [str(label) for label in task.labels]
         return {
             "name": self.run.folder.path.resolve().name,
+            "kinds": list(OF_CELLS if task.rank is not None else OF_COMPLEXES),
+            "targets": list(task.targets),
+            "start": self._start(),
             "outputs": words if task.kind == "multiclass" else list(task.targets),
             "encodings": " + ".join(type(e).__name__ for e in self.run.preparation.encodings),
             "listed": [*ENCODINGS.names, *own_parts(ENCODINGS.kind)],
@@ -105,20 +132,24 @@ class Explorer:
                 "(cellformer predict has no such limit)"
             )
         cells = preparation.one([text])
-        return Subject(text, cells, molecule_positions(text), atom_symbols(text), None)
+        return Subject.molecule(text, cells)
 
     def predict(self, subject: Subject) -> list[dict[str, Any]]:
         """One entry per target: a value with its interval, or a class with all probabilities."""
-        module, task = self.run.module, self.run.recipe.task
-        with evaluating(module), torch.no_grad():
-            outputs = module.predict_step(collate([subject.cells]), 0)[0].double().numpy()
+        task, every = self.run.recipe.task, outputs_for(self.run, subject.cells)
+        if task.rank is not None:
+            return [
+                {"target": target, "value": self._over_cells(every, number, subject)}
+                for number, target in enumerate(task.targets)
+            ]
+        outputs, truth = every[0], None if subject.truth is None else subject.truth[0]
         if task.kind == "multiclass":
-            return [self._classes(task.targets[0], softmax(outputs), 0, subject)]
+            return [self._classes(task.targets[0], softmax(outputs), 0, truth)]
         found = []
         for number, target in enumerate(task.targets):
             if task.kind == "binary":
                 share = expit(outputs[number])
-                found.append(self._classes(target, np.array([1 - share, share]), number, subject))
+                found.append(self._classes(target, np.array([1 - share, share]), number, truth))
                 continue
             value = float(outputs[number])
             width = np.inf if self.half_widths is None else self.half_widths[number]
@@ -126,13 +157,33 @@ class Explorer:
             if np.isfinite(width):
                 entry["interval"] = [f"{value - width:.4g}", f"{value + width:.4g}"]
                 entry["level"] = f"{LEVEL:.0%}"
-            if subject.truth is not None and np.isfinite(subject.truth[number]):
-                entry["truth"] = f"{subject.truth[number]:.4g}"
+            if truth is not None and np.isfinite(truth[number]):
+                entry["truth"] = f"{truth[number]:.4g}"
             found.append(entry)
         return found
 
+    def _over_cells(
+        self, outputs: Float[np.ndarray, "cell output"], target: int, subject: Subject
+    ) -> str:
+        """Their number, and the range of values or the size of the classes."""
+        task = self.run.recipe.task
+        assert task.rank is not None
+        told = f"{len(outputs)} {subject.word(task.rank, len(outputs))}"
+        if not len(outputs):
+            return told
+        if task.kind == "regression":
+            return f"{told}, {outputs[:, target].min():.4g} to {outputs[:, target].max():.4g}"
+        best = shares_of(task, outputs, target).argmax(axis=1)
+        counts = np.bincount(best, minlength=len(task.labels)).tolist()
+        each = (f"{label}: {count}" for label, count in zip(task.labels, counts, strict=True))
+        return f"{told}; {', '.join(each)}"
+
     def _classes(
-        self, target: str, shares: Float64[np.ndarray, " class"], number: int, subject: Subject
+        self,
+        target: str,
+        shares: Float64[np.ndarray, " class"],
+        number: int,
+        truth: Float[np.ndarray, " target"] | None,
     ) -> dict[str, Any]:
         labels = [str(label) for label in self.run.recipe.task.labels]
         entry: dict[str, Any] = {
@@ -142,8 +193,8 @@ class Explorer:
                 [label, f"{share:.3f}"] for label, share in zip(labels, shares, strict=True)
             ],
         }
-        if subject.truth is not None and np.isfinite(subject.truth[number]):
-            entry["truth"] = labels[int(subject.truth[number])]
+        if truth is not None and np.isfinite(truth[number]):
+            entry["truth"] = labels[int(truth[number])]
         return entry
 
     def _of_row(self, row: int) -> Subject:
@@ -157,18 +208,26 @@ class Explorer:
             raise ValueError(
                 f"row {row} has {sum(cells.num_cells)} cells; the explorer takes {MOST_CELLS}"
             )
-        targets = self.outcome.materials.complexes.targets
-        truth = None if targets is None else targets[int(found[0])]
-        smiles = self.outcome.smiles(row)
+        truth, smiles = self.outcome.truth_of(row), self.outcome.smiles(row)
         if smiles is None:
             positions = self.outcome.graphs.graph(row).positions
             return Subject(f"graph {row}", cells, positions, None, truth)
-        return Subject(smiles, cells, molecule_positions(smiles), atom_symbols(smiles), truth)
+        return Subject.molecule(smiles, cells, truth)
+
+    def _start(self) -> dict[str, Any] | None:
+        """What the page shows first: a complex that the run did not learn, or a molecule."""
+        if examples := self._examples():
+            return {"row": examples[0][0]}
+        try:
+            self.subject(ASPIRIN, None)
+        except ValueError:
+            return None
+        return {"smiles": ASPIRIN}
 
     def _examples(self) -> list[list[Any]]:
         """Row and name of held-out complexes."""
         if self.outcome is None:
             return []
         part = self.outcome.parts.get("test", self.outcome.parts.get("val"))
-        rows = [] if part is None else part.rows[:MOST_EXAMPLES].tolist()
+        rows = [] if part is None else np.unique(part.rows)[:MOST_EXAMPLES].tolist()
         return [[row, self.outcome.smiles(row) or f"graph {row}"] for row in rows]

@@ -28,7 +28,7 @@ from starlette.staticfiles import StaticFiles
 from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.tables.table import read_table
 from cellformer.data.tables.writing import write_delimited
-from cellformer.drawing.inline import INLINE, inline_svg
+from cellformer.drawing.inline import INLINE, INLINE_DARK, inline_svg
 from cellformer.drawing.theme import LIGHT
 from cellformer.explorer.access import HEADERS, Impatient, SameHeaders, TokenGuard
 from cellformer.explorer.inspection import MOST_CHARACTERS, Explorer
@@ -136,6 +136,7 @@ def _predict(explorer: Explorer, question: Answer) -> Answer:
     return {
         "name": subject.name,
         "cells": list(subject.cells.num_cells),
+        "told": subject.told,
         "predictions": explorer.predict(subject),
     }
 
@@ -152,7 +153,7 @@ def _picture(explorer: Explorer, question: Answer) -> Answer:
         if isinstance(value, bool) or not isinstance(value, kinds[name]):
             raise ValueError(f"{name} of a view cannot be {value!r}")
     view = View(**given)
-    shown = show(explorer, subject, view, INLINE)
+    shown = show(explorer, subject, view, INLINE_DARK if question.get("dark") is True else INLINE)
     paper = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         show(explorer, subject, view, LIGHT).figure.savefig(paper, format="svg")
@@ -180,21 +181,23 @@ def _table(explorer: Explorer, question: Answer) -> Answer:
                     f"the table has {len(table)} rows; the explorer takes up to {MOST_ROWS} "
                     "(cellformer predict has no such limit)"
                 )
-            for row, smiles in enumerate(table.column(column)):
-                if len(smiles) > MOST_CHARACTERS:
+            smiles = list(table.column(column))
+            for row, text in enumerate(smiles):
+                if len(text) > MOST_CHARACTERS:
                     raise ValueError(
-                        f"row {row} has a SMILES of {len(smiles)} characters; the explorer takes "
+                        f"row {row} has a SMILES of {len(text)} characters; the explorer takes "
                         f"up to {MOST_CHARACTERS}"
                     )
-            frame = predict(explorer.run.folder.path, str(file))
+            frame = predict(explorer.run.folder.path, str(file), interval=explorer.interval)
         except ValueError as error:
             raise ValueError(str(error).replace(str(file), "the table")) from error
-    rows = frame.astype(object).where(frame.notna(), "")
-    added = [name for name in frame.columns if name not in table.header]
-    shown = [column, *added]
+    rows = frame.astype(object).where(frame.notna(), "").to_numpy().tolist()
+    # A run that predicts cells answers with a row for each of them.
+    of_row = range(len(frame)) if column in frame else frame["row"].tolist()
     return {
-        "columns": shown,
-        "rows": [[_written(value) for value in row] for row in rows[shown].to_numpy().tolist()],
+        "columns": list(frame.columns),
+        "rows": [[_written(value) for value in row] for row in rows],
+        "smiles": [smiles[row] for row in of_row],
         "csv": _download(frame),
     }
 

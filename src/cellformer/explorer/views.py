@@ -1,10 +1,13 @@
 """The pictures of the explorer, and the same as tables."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from cellformer.drawing.attention import draw_attention, draw_attention_matrix
 from cellformer.drawing.contributions import draw_contributions
@@ -17,6 +20,8 @@ from cellformer.encodings.named import parse_encodings
 from cellformer.explaining.attention import ArrowWeights, attention_of, choose
 from cellformer.explaining.explain import Method, explain
 from cellformer.explorer.inspection import Explorer, Subject
+from cellformer.report.cell_pictures import outputs_for, picture_of_cells
+from cellformer.training.answers.predict import columns_of
 
 MOST_EXPLAINED = 600
 """Cells of a complex whose contributions are computed, which takes as many predictions."""
@@ -37,7 +42,7 @@ class View:
     method: str = "occlusion"
     output: int = 0
 
-    KINDS = ("complex", "attention", "contributions")
+    KINDS = ("complex", "attention", "contributions", "predictions")
 
     def __post_init__(self) -> None:
         for word, value, choices in (
@@ -56,7 +61,7 @@ class Shown:
     figure: Figure
     description: str
     table: pd.DataFrame
-    arrows: list[str]
+    arrows: list[tuple[str, str]]  # and in words
 
 
 def show(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:
@@ -66,6 +71,8 @@ def show(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Show
             return _complex(subject, view, theme)
         case "attention":
             return _attention(explorer, subject, view, theme)
+        case "predictions":
+            return _predictions(explorer, subject, view, theme)
         case _:
             return _contributions(explorer, subject, view, theme)
 
@@ -82,14 +89,14 @@ def _complex(subject: Subject, view: View, theme: Theme) -> Shown:
             raise ValueError(f"encodings are shown of up to {MOST_COLUMNS} columns")
         cells = encode(cells, chosen)
     figure = draw_complex(
-        cells, positions=subject.positions, labels=_labels(subject), size=SIZE, theme=theme
-    )
-    counts = ", ".join(f"{count} cells of rank {k}" for k, count in enumerate(cells.num_cells))
+        cells, positions=subject.positions, labels=_labels(subject), size=SIZE, theme=theme,
+        orders=subject.orders,
+    )  # fmt: skip
     columns = [f"encoding_{number}" for number in range(len(cells.encoding_signs))]
     parts = [pd.DataFrame(rows, columns=columns) for rows in cells.encodings]
     numbers = pd.concat(parts, ignore_index=True)
     table = pd.concat([_cells(subject), numbers], axis=1)
-    return Shown(figure, f"The complex of {subject.name}: {counts}", table, [])
+    return Shown(figure, f"The complex of {subject.name}: {subject.told}", table, [])
 
 
 def _attention(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:
@@ -98,9 +105,12 @@ def _attention(explorer: Explorer, subject: Subject, view: View, theme: Theme) -
     if not arrows:
         raise ValueError("no cell of this complex attends to any other, so there is nothing to see")
     chosen = choose(found, view.layer, view.arrow or arrows[0])
+    told = "the mean of all heads" if view.head is None else f"head {view.head}"
+    words = _in_words(subject, chosen.arrow)
+    title = f"layer {view.layer}, {told}\n{words}"
     if view.form == "matrix":
         figure = draw_attention_matrix(
-            subject.cells, chosen, view.head, subject.symbols, size=SIZE, theme=theme
+            subject.cells, chosen, view.head, subject.symbols, title, size=SIZE, theme=theme
         )
     else:
         figure = draw_attention(
@@ -109,12 +119,48 @@ def _attention(explorer: Explorer, subject: Subject, view: View, theme: Theme) -
             view.head,
             subject.positions,
             _labels(subject),
+            title,
             size=SIZE,
             theme=theme,
+            orders=subject.orders,
         )
-    told = "the mean of all heads" if view.head is None else f"head {view.head}"
-    description = f"Attention of layer {view.layer}, {told}, along {chosen.arrow}"
-    return Shown(figure, description, _pairs(subject, chosen), arrows)
+    description = f"Attention of layer {view.layer}, {told}, {words}"
+    named = [(arrow, _in_words(subject, arrow)) for arrow in arrows]
+    return Shown(figure, description, _pairs(subject, chosen), named)
+
+
+def _in_words(subject: Subject, arrow: str) -> str:
+    """``from bonds to rings`` for ``1 -> 2``; what else an arrow says stays."""
+    ends = re.match(r"(\d+) -> (\d+)", arrow)
+    if ends is None:
+        return arrow
+    sender, receiver = (subject.word(int(rank)) for rank in ends.groups())
+    return f"from {sender} to {receiver}{arrow[ends.end() :]}"
+
+
+def _predictions(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:
+    task = explorer.run.recipe.task
+    outputs = outputs_for(explorer.run, subject.cells)
+    figure = picture_of_cells(task, subject.cells, outputs, subject.truth, view.output,
+                              subject.positions, theme=theme)  # fmt: skip
+    table = _cells(subject)
+    table = table[table["rank"] == task.rank].reset_index(drop=True)
+    for name, values in columns_of(task, outputs[None], _widths(explorer)).items():
+        table[name] = values
+    if subject.truth is not None:
+        for number, target in enumerate(task.targets):
+            known = subject.truth[:, number]
+            table[f"truth_{target}"] = (
+                [None if np.isnan(value) else task.labels[int(value)] for value in known]
+                if task.labels
+                else known
+            )
+    words = f"{subject.name} colored by {task.targets[view.output]}"
+    return Shown(figure, f"{words}: {subject.told}", table, [])
+
+
+def _widths(explorer: Explorer) -> NDArray[np.float64] | None:
+    return None if explorer.interval is None else np.array(explorer.half_widths, np.float64)
 
 
 def _contributions(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:
@@ -126,8 +172,9 @@ def _contributions(explorer: Explorer, subject: Subject, view: View, theme: Them
     method: Method = "gradients" if view.method == "gradients" else "occlusion"
     found = explain(explorer.run, subject.cells, method, view.output)
     figure = draw_contributions(
-        subject.cells, found, subject.positions, _labels(subject), size=SIZE, theme=theme
-    )
+        subject.cells, found, subject.positions, _labels(subject), size=SIZE, theme=theme,
+        orders=subject.orders,
+    )  # fmt: skip
     table = _cells(subject)
     table["contribution"] = [value for rows in found.ranks for value in rows.tolist()]
     description = f"Contribution of each cell to the prediction {found.prediction:.4g}, by {method}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Float64, Int64
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cellformer.drawing.canvas import figure_of, new_axes
+from cellformer.drawing.contrast import writing_on
 from cellformer.drawing.inline import INLINE
 from cellformer.report.calibration import LEVELS, Reliability
 
@@ -123,11 +125,13 @@ def confusion_chart(counts: Int64[np.ndarray, "true predicted"], labels: Sequenc
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     shares = counts / totals
     edges = np.arange(len(labels) + 1) - 0.5
-    ax.pcolormesh(edges, edges, shares, cmap="Blues", vmin=0, vmax=1)
+    colormap = matplotlib.colormaps["Blues"]
+    ax.pcolormesh(edges, edges, shares, cmap=colormap, vmin=0, vmax=1)
+    inks = writing_on(colormap(shares)[..., :3])
     ax.invert_yaxis()
     for (row, column), count in np.ndenumerate(counts):
-        color = "#FFFFFF" if shares[row, column] > 0.55 else "#1A1A1A"
-        ax.text(column, row, f"{count}", ha="center", va="center", color=color)
+        ink = str(inks[row, column])
+        ax.text(column, row, f"{count}", ha="center", va="center", color=ink)
     ticks = range(len(labels))
     ax.set_xticks(ticks, list(labels), rotation=45 if len(labels) > 4 else 0, parse_math=False)
     ax.set_yticks(ticks, list(labels), parse_math=False)

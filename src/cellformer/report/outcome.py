@@ -6,8 +6,14 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.many.ragged import ranges
 from cellformer.data.dataset import GraphSequence, SmilesList
-from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
+from cellformer.drawing.molecule import (
+    atom_symbols,
+    bond_orders,
+    hetero_labels,
+    molecule_positions,
+)
 from cellformer.drawing.sketch import sketch
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.materials.materials import Materials, gather
@@ -20,12 +26,20 @@ MOST_VERTICES = 400
 class ScoredPart:
     """One part of the data: its rows in the source, what is true, and what is predicted.
 
-    Where cells are predicted, each stands for itself, with the row of its complex.
+    Where cells are predicted, each stands for itself, with the row of its complex and its number
+    there.
     """
 
     rows: Int64[np.ndarray, " row"]
     targets: Float[np.ndarray, "row target"]
     outputs: Float[np.ndarray, "row output"]
+    cells: Int64[np.ndarray, " row"] | None = None
+
+    def of_complex(self, row: int) -> "ScoredPart":
+        """What belongs to one row of the source."""
+        own = self.rows == row
+        cells = None if self.cells is None else self.cells[own]
+        return ScoredPart(self.rows[own], self.targets[own], self.outputs[own], cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +61,20 @@ class RunOutcome:
 
     def complex_of(self, row: int) -> CellComplex:
         """The complex of a row of the source."""
-        return self.materials.complexes[int(np.searchsorted(self.rows, row))]
+        return self.materials.complexes[int(np.flatnonzero(self.rows == row)[0])]
+
+    def labeled(self, part: str) -> int:
+        """How many predictions of a part have a truth: its complexes, or cells."""
+        known = self.materials.complexes.targets_of(self.materials.split[part])
+        return int(np.isfinite(known).any(axis=1).sum())
+
+    def truth_of(self, row: int) -> Float[np.ndarray, "cell target"]:
+        """Of the cells of a row of the source, whatever part they belong to; NaN where unknown."""
+        copies = np.flatnonzero(self.rows == row)
+        known = [
+            self.materials.complexes.targets_of(copies[[number]]) for number in range(len(copies))
+        ]
+        return np.asarray(np.fmax.reduce(known), np.float32)
 
     def drawing(self, row: int, description: str) -> str:
         """A sketch of a row's complex, or nothing if it is too large."""
@@ -58,7 +85,9 @@ class RunOutcome:
         if smiles is None:
             return sketch(cells, self.graphs.graph(row).positions, None, description)
         labels = hetero_labels(atom_symbols(smiles))
-        return sketch(cells, molecule_positions(smiles), labels, description)
+        return sketch(
+            cells, molecule_positions(smiles), labels, description, bond_orders(smiles, cells)
+        )
 
 
 def outcome_of(run: TrainedRun) -> RunOutcome:
@@ -68,12 +97,14 @@ def outcome_of(run: TrainedRun) -> RunOutcome:
     """
     materials = gather(run.config.data, preparation=run.preparation)
     complexes, rank = materials.complexes, materials.task.rank
-    rows = materials.rows
+    rows = materials.rows % (len(materials.graphs) // materials.copies)
 
     def part_of(chosen: Int64[np.ndarray, " chosen"]) -> ScoredPart:
-        counts = 1 if rank is None else complexes.num_cells[chosen, rank]
-        own = np.repeat(rows[chosen], counts)
-        return ScoredPart(own, complexes.targets_of(chosen), run.outputs(complexes, chosen))
+        own, cells = rows[chosen], None
+        if rank is not None:
+            counts = complexes.num_cells[chosen, rank]
+            own, cells = np.repeat(own, counts), ranges(np.zeros_like(counts), counts)[0]
+        return ScoredPart(own, complexes.targets_of(chosen), run.outputs(complexes, chosen), cells)
 
     parts = {
         part: part_of(chosen)

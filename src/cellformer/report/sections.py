@@ -13,6 +13,7 @@ from cellformer.data.dataset import Task
 from cellformer.drawing.inline import inline_svg
 from cellformer.report import charts
 from cellformer.report.calibration import coverages, interval_half_width, reliability
+from cellformer.report.cell_pictures import shares_of
 from cellformer.report.outcome import ScoredPart
 
 LEVEL = 0.9
@@ -37,6 +38,7 @@ class Judged:
     true: str
     predicted: str
     error: float
+    cell: int | None = None  # its number within the row, where cells are predicted
 
 
 def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> list[Chart]:
@@ -57,38 +59,30 @@ def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> l
     return made
 
 
-def half_widths(task: Task, calibration: ScoredPart, level: float = LEVEL) -> list[float]:
-    """That of the interval around each target's prediction; for a regression."""
-    return [
-        interval_half_width(_residuals(calibration, column), level)
-        for column in range(len(task.targets))
-    ]
-
-
 def judged(task: Task, part: ScoredPart) -> list[Judged]:
     """Every row and target whose truth is known, the worst first.
 
     The error of a class is the probability that was not given to the true one.
     """
     found = []
-    shares = softmax(part.outputs, axis=1) if task.kind == "multiclass" else expit(part.outputs)
+    classes = range(0 if task.kind == "regression" else len(task.targets))
+    shares = [shares_of(task, part.outputs, column) for column in classes]
     for number, row in enumerate(part.rows.tolist()):
+        cell = None if part.cells is None else int(part.cells[number])
         for column, target in enumerate(task.targets):
             true = float(part.targets[number, column])
             if np.isnan(true):
                 continue
             if task.kind == "regression":
                 value = float(part.outputs[number, column])
-                found.append(Judged(row, target, f"{true:.4g}", f"{value:.4g}", abs(value - true)))
+                told, error = f"{value:.4g}", abs(value - true)
+                found.append(Judged(row, target, f"{true:.4g}", told, error, cell))
                 continue
-            if task.kind == "multiclass":
-                given = shares[number]
-            else:
-                given = np.array([1 - shares[number, column], shares[number, column]])
+            given = shares[column][number]
             best = int(given.argmax())
             told = f"{task.labels[best]} ({given[best]:.2f})"
             error = 1 - float(given[int(true)])
-            found.append(Judged(row, target, f"{task.labels[int(true)]}", told, error))
+            found.append(Judged(row, target, f"{task.labels[int(true)]}", told, error, cell))
     return sorted(found, key=lambda one: (-one.error, one.row))
 
 

@@ -59,6 +59,7 @@ def write_several(
         listed=errors[:LISTED],
         total=len(errors),
         config=config,
+        of_cells=bool(errors) and errors[0].cell is not None,
     )
     with replace_atomically(folder.report) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
@@ -71,7 +72,8 @@ def read_parts(path: Path, task: Task) -> dict[str, ScoredPart]:
     found = {}
     for part, own in frame.groupby("part", sort=False):
         rows = own["row"].to_numpy(np.int64)
-        found[str(part)] = ScoredPart(rows, _targets(own, task), _outputs(own, task))
+        cells = own["cell"].to_numpy(np.int64) if "cell" in own else None
+        found[str(part)] = ScoredPart(rows, _targets(own, task), _outputs(own, task), cells)
     return found
 
 

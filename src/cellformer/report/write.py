@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,10 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cellformer.basics.files import replace_atomically
-from cellformer.drawing.inline import inline_svg
+from cellformer.drawing.inline import INLINE, INLINE_DARK, inline_svg
+from cellformer.drawing.molecule import molecule_positions
+from cellformer.drawing.tokens import rank_word
+from cellformer.report.cell_pictures import picture_of_cells
 from cellformer.report.charts import learning_curves
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import Chart, Judged, charts_of, judged
@@ -27,8 +30,18 @@ from cellformer.training.runs.summary import EnsembleSummary, Summary, curve_of
 
 logger = logging.getLogger(__name__)
 
-WORST, LISTED, DRAWN, DRAWN_GRAPHS = 12, 500, 300, 24
-"""Worst errors drawn large; rows of the table; those with a drawing, as molecules or as others."""
+WORST, LISTED, DRAWN, DRAWN_GRAPHS, COLORED = 12, 500, 300, 24, 3
+"""Worst errors drawn large; rows of the table; those with a drawing, as molecules or as others;
+complexes colored by what is predicted for their cells."""
+
+
+@dataclass(frozen=True)
+class Colored:
+    """A picture that is drawn twice."""
+
+    title: str
+    light: str
+    dark: str
 
 
 def write_report(path: str | os.PathLike[str]) -> Path:
@@ -68,6 +81,7 @@ def write_report(path: str | os.PathLike[str]) -> Path:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         style=_source(environment, "report.css"),
         summary=summary,
+        rank=run.recipe.task.rank,
         results=_results(summary),
         curves=_curves(folder, summary, answering(run.model)),
         missing=missing,
@@ -87,7 +101,7 @@ def _source(environment: Environment, name: str) -> str:
 
 
 def _results(summary: Summary) -> list[tuple[str, list[tuple[str, float | None]]]]:
-    """Rows of the table of results: which answer, and its score for each part and metric."""
+    """The lines of the table of results: an answer, and its score for each part and metric."""
     rows = []
     named = {
         "best": f"best validation epoch ({summary.best_epoch})",
@@ -120,7 +134,7 @@ def _curves(folder: RunFolder, summary: Summary, of: str) -> list[Chart]:
 def _predictions(run: TrainedRun, outcome: RunOutcome | None) -> dict[str, Any]:
     if outcome is None:
         return {"charts": [], "worst": [], "listed": [], "drawings": {}, "part": "", "total": 0,
-                "failures": ()}  # fmt: skip
+                "failures": (), "labeled": {}, "colored": []}  # fmt: skip
     part = "test" if "test" in outcome.parts else "val"
     judged_rows = judged(run.recipe.task, outcome.parts[part])
     listed = judged_rows[:LISTED]
@@ -131,19 +145,59 @@ def _predictions(run: TrainedRun, outcome: RunOutcome | None) -> dict[str, Any]:
         for row in shown[: DRAWN if molecules else DRAWN_GRAPHS]
     }
     calibration = outcome.parts.get("val") if part == "test" else None
+    of_cells = run.recipe.task.rank is not None
     return {
+        "labeled": {name: outcome.labeled(name) for name in outcome.materials.split},
+        "colored": [
+            Colored(f"{_name(outcome, row)}: {target}", *_colored(run, outcome, part, row, number))
+            for row in (shown[:COLORED] if of_cells else [])
+            for number, target in enumerate(run.recipe.task.targets)
+        ],
         "part": part,
         "total": len(judged_rows),
         "charts": charts_of(run.recipe.task, outcome.parts[part], calibration),
-        "worst": [(one, _name(outcome, one), drawings.get(one.row, "")) for one in listed[:WORST]],
-        "listed": [(one, _name(outcome, one)) for one in listed],
+        "worst": [
+            (one, _told(run, outcome, one), "" if of_cells else drawings.get(one.row, ""))
+            for one in listed[:WORST]
+        ],
+        "listed": [(one, _name(outcome, one.row)) for one in listed],
         "drawings": drawings,
         "failures": outcome.materials.failures,
     }
 
 
-def _name(outcome: RunOutcome, one: Judged) -> str:
-    return outcome.smiles(one.row) or f"graph {one.row}"
+def _name(outcome: RunOutcome, row: int) -> str:
+    return outcome.smiles(row) or f"graph {row}"
+
+
+def _told(run: TrainedRun, outcome: RunOutcome, one: Judged) -> str:
+    """The complex, and the cell where cells are predicted."""
+    rank = run.recipe.task.rank
+    if rank is None:
+        return _name(outcome, one.row)
+    word = rank_word(rank, outcome.smiles(one.row) is not None)
+    return f"{_name(outcome, one.row)}, {word} {one.cell}"
+
+
+def _colored(
+    run: TrainedRun, outcome: RunOutcome, part: str, row: int, target: int
+) -> tuple[str, str]:
+    """For light and for dark pages: the complex of a row by truth, prediction and error."""
+    cells, own = outcome.complex_of(row), outcome.parts[part].of_complex(row)
+    smiles = outcome.smiles(row)
+    places = outcome.graphs.graph(row).positions if smiles is None else molecule_positions(smiles)
+    task = run.recipe.task
+    told = f"{_name(outcome, row)} colored by {task.targets[target]}: true, predicted, error"
+    light, dark = (
+        inline_svg(
+            picture_of_cells(
+                task, cells, own.outputs, outcome.truth_of(row), target, places, theme=theme
+            ),
+            told,
+        )
+        for theme in (INLINE, INLINE_DARK)
+    )
+    return light, dark
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from cellformer.complexes.cell_complex import CellComplex
 
 
-OF_PREDICTION = ("attention", "contributions")
+DEFAULTS = PreparationConfig(encodings="bspe")
+"""Its first columns tell cells apart; those of random walks give most cells nearly the same."""
+OF_PREDICTION = ("attention", "contributions", "predictions")
 OF_CELLS = ("complex", "cochains", "subdivision", "transitions", *OF_PREDICTION)
 
 
@@ -61,7 +63,10 @@ OPTIONS = {
         {"choices": ("occlusion", "gradients")},
     ),
     "of-output": Option(
-        ("contributions",), "the target, or class, that is explained", 0, {"type": int}
+        ("contributions", "predictions"),
+        "the target that is shown, or the class that is explained",
+        0,
+        {"type": int},
     ),
     "lay-out": Option(
         OF_CELLS, "do not use positions that the data bring", False,
@@ -90,7 +95,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         default="complex",
         help="cochains: the values of all cells; subdivision: the barycentric one and its graph; "
         "transitions: a step of two random walks; attention and contributions are those of a "
-        "prediction and need --run",
+        "prediction and need --run; predictions: cells by truth, prediction and error, with --run",
     )
     parser.add_argument(
         "--run", type=Path, default=None, help="a run folder; its data settings hold"
@@ -102,7 +107,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         parser.add_argument(f"--{name}", default=None, help=told, **option.settings)
     parser.add_argument("--theme", choices=("light", "dark"), default="light", help="of the page")
     parser.add_argument("--title", type=str, default="", help="above the picture")
-    add_preparation(parser, PreparationConfig(), skip=OF_FEATURES)
+    add_preparation(parser, DEFAULTS, skip=OF_FEATURES)
 
 
 def run(arguments: Namespace) -> int:
@@ -130,7 +135,7 @@ def _chosen(arguments: Namespace) -> dict[str, Any]:
                 f"{' and '.join(option.of)}"
             )
         chosen[name] = option.default if given is None else given
-    described = arguments.data != PreparationConfig()
+    described = arguments.data != DEFAULTS
     if described and (arguments.run is not None or arguments.what == "diagram"):
         why = "with a diagram" if arguments.run is None else "beside --run, whose own hold"
         raise ValueError(f"the options of --data are of no use {why}")
@@ -157,9 +162,16 @@ def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
 
 
 def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
+    import numpy as np
+
     from cellformer.drawing.draw import draw_complex
     from cellformer.drawing.layout import layout
-    from cellformer.drawing.molecule import atom_symbols, hetero_labels, molecule_positions
+    from cellformer.drawing.molecule import (
+        atom_symbols,
+        bond_orders,
+        hetero_labels,
+        molecule_positions,
+    )
     from cellformer.drawing.theme import THEMES
     from cellformer.training.config import RunConfig
     from cellformer.training.materials.preparation import open_with
@@ -182,19 +194,30 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     if chosen["lay-out"]:
         positions = layout(cells)
     labels = None if symbols is None else hetero_labels(symbols)
+    orders = None if smiles is None else bond_orders(smiles, cells)
     theme = THEMES[arguments.theme]
     if arguments.what == "complex":
         return draw_complex(cells, chosen["columns"], positions=positions, labels=labels,
-                            title=arguments.title, theme=theme)  # fmt: skip
+                            title=arguments.title, theme=theme, orders=orders)  # fmt: skip
     if arguments.what not in OF_PREDICTION:
         return _of_complex(arguments, chosen, cells, positions, symbols)
     if arguments.run is None:
-        raise ValueError(f"--what {arguments.what} explains a prediction: name a run by --run")
+        raise ValueError(f"--what {arguments.what} shows a prediction: name a run by --run")
 
     from cellformer.training.answers.trained_run import TrainedRun
 
     trained = TrainedRun.open(arguments.run)
     title = arguments.title or None
+    if arguments.what == "predictions":
+        from cellformer.report.cell_pictures import outputs_for, picture_of_cells
+
+        task = trained.recipe.task
+        labeled = trained.preparation.open_new(arguments.source, task, labeled=True)
+        known = labeled.task_or_none is not None and labeled.task.rank == task.rank
+        truth = labeled.targets_of(np.array([chosen["index"]])) if known else None
+        outputs, target = outputs_for(trained, cells), chosen["of-output"]
+        return picture_of_cells(task, cells, outputs, truth, target, positions, arguments.title,
+                                theme=theme)  # fmt: skip
     if arguments.what == "attention":
         from cellformer.drawing.attention import draw_attention, draw_attention_matrix
         from cellformer.explaining.attention import attention_of, choose
@@ -203,14 +226,16 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
         head = chosen["head"]
         if chosen["form"] == "matrix":
             return draw_attention_matrix(cells, found, head, symbols, title, theme=theme)
-        return draw_attention(cells, found, head, positions, labels, title, theme=theme)
+        return draw_attention(cells, found, head, positions, labels, title, theme=theme,
+                              orders=orders)  # fmt: skip
 
     from cellformer.drawing.contributions import draw_contributions
     from cellformer.explaining.explain import explain
 
     explained = explain(trained, cells, chosen["method"], chosen["of-output"])
     told = title or f"prediction {explained.prediction:.4g}, by {chosen['method']}"
-    return draw_contributions(cells, explained, positions, labels, told, theme=theme)
+    return draw_contributions(cells, explained, positions, labels, told, theme=theme,
+                              orders=orders)  # fmt: skip
 
 
 def _of_complex(

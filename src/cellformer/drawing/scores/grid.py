@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 
+from cellformer.drawing.contrast import writing_on
 from cellformer.drawing.theme import LIGHT, Theme
 
 COLORMAP = "cividis"  # made for all kinds of color vision; the better, the brighter
@@ -85,8 +86,7 @@ def _field(
     patch.set_edgecolor(theme.faint if not shown else "none")
     patch.set_linestyle("-" if shown else ":")
     ax.add_patch(patch)
-    bright = shown and float(np.dot(fill[:3], (0.299, 0.587, 0.114))) > 0.5
-    ink = "#000000" if bright else "#FFFFFF"
+    ink = str(writing_on(np.array(to_rgb(fill))))
     if not shown:
         missing = "undefined" if key in panel.values else "-"
         ax.text(x + 0.5, y + 0.5, missing, ha="center", va="center", color=theme.ink, fontsize=9)

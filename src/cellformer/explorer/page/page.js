@@ -4,6 +4,7 @@ const view = of("view");
 let current = null; // the complex that is shown: {smiles} or {row}
 let picture = null; // the last picture with its file and its numbers
 let table = null; // the last table
+const dark = matchMedia("(prefers-color-scheme: dark)");
 let asked = 0; // only the answer to the last question counts
 
 async function ask(path, question) {
@@ -39,10 +40,16 @@ function cell(row, text, tag = "td") {
   return made;
 }
 function head(element, words) {
+  element.labels = words;
   const row = document.createElement("tr");
   for (const word of words) cell(row, word, "th");
   element.tHead.replaceChildren(row);
   element.tBodies[0].replaceChildren();
+}
+function label(element) { // every cell says what it is, for windows where rows are lists
+  for (const row of element.tBodies[0].rows) {
+    [...row.cells].forEach((one, number) => { one.dataset.label = element.labels[number]; });
+  }
 }
 function choices(select, pairs) {
   const before = select.value;
@@ -58,18 +65,22 @@ function save(text, name, type) {
 }
 
 function showPrediction(found) {
-  of("subject").textContent = `${found.name} (cells by rank: ${found.cells.join(", ")})`;
+  of("subject").textContent = `${found.name} (${found.told})`;
   const truth = found.predictions.some((one) => one.truth !== undefined);
-  head(of("values"), ["target", "prediction", "interval or probabilities", ...(truth ? ["true"] : [])]);
+  const shares = found.predictions.some((one) => one.probabilities);
+  const more = shares || found.predictions.some((one) => one.interval);
+  const middle = more ? [shares ? "probabilities" : "interval"] : [];
+  head(of("values"), ["target", "prediction", ...middle, ...(truth ? ["true"] : [])]);
   for (const one of found.predictions) {
     const row = of("values").tBodies[0].insertRow();
     cell(row, one.target);
     cell(row, one.value);
     if (one.interval) cell(row, `${one.interval[0]} to ${one.interval[1]} (${one.level})`);
     else if (one.probabilities) cell(row, one.probabilities.map(([label, share]) => `${label}: ${share}`).join(", "));
-    else cell(row, "");
+    else if (more) cell(row, "");
     if (truth) cell(row, one.truth ?? "");
   }
+  label(of("values"));
   of("prediction").hidden = false;
 }
 function chosenView() {
@@ -78,7 +89,7 @@ function chosenView() {
   return {
     kind: data.get("kind"), encoding: data.get("encoding"), layer: Number(data.get("layer")),
     head: head === "" ? null : Number(head), arrow: data.get("arrow") ?? "", form: data.get("form"),
-    method: data.get("method"), output: Number(data.get("output")),
+    method: data.get("method"), output: Number(data.get(data.get("kind") === "predictions" ? "target" : "output")),
   };
 }
 async function drawPicture(stillWanted) {
@@ -86,12 +97,13 @@ async function drawPicture(stillWanted) {
   of("picture").replaceChildren();
   of("caption").textContent = "";
   picture = null;
-  const found = await ask("/api/picture", { ...current, view: chosenView() });
+  const found = await ask("/api/picture", { ...current, view: chosenView(), dark: dark.matches });
   if (!stillWanted()) return;
   picture = found;
+  of("picture").classList.toggle("wide", chosenView().kind === "predictions");
   of("picture").innerHTML = found.svg; // made by the server, all text in it escaped
   of("caption").textContent = found.description;
-  if (found.arrows.length) choices(view.elements.arrow, found.arrows.map((arrow) => [arrow, arrow.replace("->", "\u2192")]));
+  if (found.arrows.length) choices(view.elements.arrow, found.arrows);
 }
 function inspect(which) {
   return attempt("Predicting", async (stillWanted) => {
@@ -112,16 +124,18 @@ function readTable(file) {
     if (!stillWanted()) return;
     table = found;
     head(of("rows"), [...found.columns, "look"]);
-    for (const values of found.rows) {
+    found.rows.forEach((values, number) => {
+      const smiles = found.smiles[number];
       const row = of("rows").tBodies[0].insertRow();
       for (const value of values) cell(row, value);
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = "Show";
-      button.setAttribute("aria-label", `Show ${values[0]}`);
-      button.addEventListener("click", () => { of("smiles").value = values[0]; inspect({ smiles: values[0] }); });
+      button.setAttribute("aria-label", `Show ${smiles}`);
+      button.addEventListener("click", () => { of("smiles").value = smiles; inspect({ smiles }); });
       cell(row, "").append(button);
-    }
+    });
+    label(of("rows"));
     of("table").hidden = false;
   });
 }
@@ -150,6 +164,7 @@ view.addEventListener("change", () => {
   showOptions();
   if (current) attempt("Drawing", drawPicture);
 });
+dark.addEventListener("change", () => { if (current) attempt("Drawing", drawPicture); });
 view.addEventListener("submit", (event) => event.preventDefault());
 of("save-svg").addEventListener("click", () => { if (picture) save(picture.file, "picture.svg", "image/svg+xml"); });
 of("save-csv").addEventListener("click", () => { if (picture) save(picture.csv, "numbers.csv", "text/csv"); });
@@ -168,5 +183,15 @@ attempt("Opening", async () => {
   choices(view.elements.head, [["", "mean of all"], ...numbers(about.heads)]);
   choices(view.elements.output, about.outputs.map((name, number) => [number, name]));
   choices(view.elements.arrow, [["", "first"]]);
+  choices(view.elements.target, about.targets.map((name, number) => [number, name]));
+  for (const one of view.elements.kind) {
+    one.parentElement.hidden = !about.kinds.includes(one.value);
+    one.checked = one.value === about.kinds[0];
+  }
   showOptions();
+  if (about.start) {
+    of("example").value = about.start.row ?? "";
+    of("smiles").value = about.start.smiles ?? "";
+    inspect(about.start);
+  }
 });

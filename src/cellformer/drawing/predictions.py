@@ -1,0 +1,128 @@
+"""A picture of what is predicted for the cells of a complex, beside what is true."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Float64
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, Normalize, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.matrices import containment
+from cellformer.drawing.canvas import aspect_of, figure_of, headline, new_row
+from cellformer.drawing.colors import column_map, diverging_map
+from cellformer.drawing.contrast import seen_on
+from cellformer.drawing.draw import draw_complex
+from cellformer.drawing.theme import LIGHT, Theme, token_color
+from cellformer.drawing.tokens import flat_positions
+
+
+def draw_predictions(
+    cells: CellComplex,
+    rank: int,
+    predicted: Float[np.ndarray, " cell"],
+    true: Float[np.ndarray, " cell"] | None = None,
+    errors: Float[np.ndarray, " cell"] | None = None,
+    labels: Sequence[str] = (),
+    positions: ArrayLike | None = None,
+    title: str = "",
+    size: float = 4.0,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """The complex thrice: colored by truth, by prediction and by error; once without a truth.
+
+    Values are those of the cells of one rank, NaN where unknown; with ``labels`` they are numbers
+    of classes, and ``errors`` (in 0 ... 1) must be given, which are otherwise predicted less true.
+    Cells of higher rank have the mean color of theirs, cells of lower rank and unknown ones stand
+    back. Meshes are seen in space.
+    """
+    panels = {"predicted": predicted}
+    if true is not None and np.isfinite(true).any():
+        panels = {"true": true, "predicted": predicted}
+        errors = predicted - true if errors is None else errors
+    else:
+        errors = None
+    own = cells.positions if positions is None else np.asarray(positions, np.float64)
+    flat = flat_positions(cells, own)
+    axes = new_row(len(panels) + (errors is not None), size, size * aspect_of(flat) + 0.8, theme)
+    shown = np.concatenate([values[np.isfinite(values)] for values in panels.values()])
+    colormap, norm = column_map(theme), _norm(shown)
+    for ax, (word, values) in zip(axes, panels.items(), strict=False):
+        colors = _classes(values, theme) if labels else colormap(norm(values))[:, :3]
+        _draw(ax, cells, rank, colors, values, own, word, theme)
+    if labels:
+        _add_legend(axes[len(panels) - 1], labels, theme)
+    else:
+        _add_bar(axes[len(panels) - 1], colormap, norm, theme)
+    if errors is not None:
+        widest = float(np.nanmax(np.abs(errors))) or 1.0
+        colormap = column_map(theme) if labels else diverging_map(theme)
+        norm = Normalize(0, 1) if labels else Normalize(-widest, widest)
+        _draw(axes[-1], cells, rank, colormap(norm(errors))[:, :3], errors, own, "error", theme)
+        _add_bar(axes[-1], colormap, norm, theme)
+    figure = figure_of(axes[0])
+    if engine := figure.get_layout_engine():
+        engine.set(h_pad=0.15)  # type: ignore[call-arg]  # inches: words above axes of equal aspect
+    if title:
+        figure.suptitle(title, color=theme.ink, parse_math=False)
+    return figure
+
+
+def _norm(values: Float[np.ndarray, " value"]) -> Normalize:
+    if not len(values):
+        return Normalize(0, 1)
+    low, high = float(values.min()), float(values.max())
+    return Normalize(low, high) if high > low else Normalize(low - 0.5, high + 0.5)
+
+
+def _classes(values: Float[np.ndarray, " cell"], theme: Theme) -> Float64[np.ndarray, "cell 3"]:
+    colors = [to_rgb(token_color(int(value))) for value in np.nan_to_num(values)]
+    return seen_on(np.array(colors, np.float64).reshape(-1, 3), theme.page)
+
+
+def _draw(
+    ax: Axes,
+    cells: CellComplex,
+    rank: int,
+    colors: Float[np.ndarray, "cell 3"],
+    values: Float[np.ndarray, " cell"],
+    positions: ArrayLike | None,
+    word: str,
+    theme: Theme,
+) -> None:
+    back = np.array(to_rgb(theme.faint))
+    own = np.where(np.isfinite(values)[:, None], colors, back).astype(np.float64)
+    every = []
+    for other, count in enumerate(cells.num_cells):
+        if other <= rank:
+            every.append(own if other == rank else np.tile(back, (count, 1)))
+            continue
+        members = containment(cells, rank, other).T
+        number = np.maximum(np.asarray(members.sum(axis=1)).reshape(-1, 1), 1)
+        every.append(np.clip(np.asarray(members @ own, np.float64) / number, 0, 1))
+    draw_complex(cells, colors=every, positions=positions, ax=ax, theme=theme)
+    headline(ax, word, theme)
+
+
+def _add_bar(ax: Axes, colormap: Colormap, norm: Normalize, theme: Theme) -> None:
+    bar = figure_of(ax).colorbar(
+        ScalarMappable(norm, colormap), ax=ax, location="bottom", shrink=0.8, pad=0.03
+    )
+    bar.ax.tick_params(colors=theme.ink)
+    bar.outline.set_visible(False)
+
+
+def _add_legend(ax: Axes, labels: Sequence[str], theme: Theme) -> None:
+    colors = _classes(np.arange(len(labels), dtype=np.float64), theme)
+    handles = [
+        Line2D([], [], ls="", marker="o", ms=8, color=tuple(color), label=label)
+        for label, color in zip(labels, colors.tolist(), strict=True)
+    ]
+    legend = ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3,
+                       frameon=False, labelcolor=theme.ink, fontsize=9)  # fmt: skip
+    for text in legend.get_texts():
+        text.set_parse_math(False)
