@@ -16,11 +16,10 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.drawing.molecule import atom_symbols, bond_orders, molecule_positions
 from cellformer.drawing.tokens import rank_word
 from cellformer.encodings.catalog import ENCODINGS
-from cellformer.report.calibration import interval_half_width
 from cellformer.report.cell_pictures import outputs_for, shares_of
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import LEVEL
-from cellformer.training.answers.conformal import Residuals
+from cellformer.training.answers.conformal import Ends, Residuals
 from cellformer.training.answers.trained_run import TrainedRun
 
 MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
@@ -80,19 +79,27 @@ class Explorer:
             return cls(run, None, str(error))
 
     @cached_property
-    def half_widths(self) -> list[float] | None:
-        """Of the 90 % interval around each target of a regression, from the errors that the run
-        keeps; infinite where they are too few, None where there are none."""
+    def residuals(self) -> Residuals | None:
+        """The errors of a regression that the run keeps, if they are enough for its intervals."""
         if not self.run.folder.residuals.exists():
             return None
         kept = Residuals.read(self.run.folder.residuals)
-        return [interval_half_width(errors, LEVEL) for errors in kept.errors]
+        try:
+            kept.reach(LEVEL)
+        except ValueError:  # of too few rows
+            return None
+        return kept
 
     @property
     def interval(self) -> float | None:
         """The level of the intervals of a table's predictions, if the run has them."""
-        widths = self.half_widths
-        return LEVEL if widths is not None and bool(np.isfinite(widths).all()) else None
+        return None if self.residuals is None else LEVEL
+
+    def ends(self, outputs: Float[np.ndarray, "row output"]) -> Ends | None:
+        """Those of the intervals of values, if the run has them."""
+        if self.residuals is None:
+            return None
+        return self.residuals.interval(self.run.recipe.task, outputs, LEVEL)
 
     def about(self) -> dict[str, Any]:
         """What the page needs to know of the run."""
@@ -145,17 +152,16 @@ class Explorer:
         outputs, truth = every[0], None if subject.truth is None else subject.truth[0]
         if task.kind == "multiclass":
             return [self._classes(task.targets[0], softmax(outputs), 0, truth)]
-        found = []
+        found, ends = [], self.ends(every)
         for number, target in enumerate(task.targets):
             if task.kind == "binary":
                 share = expit(outputs[number])
                 found.append(self._classes(target, np.array([1 - share, share]), number, truth))
                 continue
             value = float(outputs[number])
-            width = np.inf if self.half_widths is None else self.half_widths[number]
             entry: dict[str, Any] = {"target": target, "value": f"{value:.4g}"}
-            if np.isfinite(width):
-                entry["interval"] = [f"{value - width:.4g}", f"{value + width:.4g}"]
+            if ends is not None:
+                entry["interval"] = [f"{end[0, number]:.4g}" for end in ends]
                 entry["level"] = f"{LEVEL:.0%}"
             if truth is not None and np.isfinite(truth[number]):
                 entry["truth"] = f"{truth[number]:.4g}"

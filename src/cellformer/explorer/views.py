@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from cellformer.drawing.attention import draw_attention, draw_attention_matrix
 from cellformer.drawing.contributions import draw_contributions
@@ -145,7 +144,7 @@ def _predictions(explorer: Explorer, subject: Subject, view: View, theme: Theme)
                               subject.positions, theme=theme)  # fmt: skip
     table = _cells(subject)
     table = table[table["rank"] == task.rank].reset_index(drop=True)
-    for name, values in columns_of(task, outputs[None], _widths(explorer)).items():
+    for name, values in columns_of(task, outputs[None], explorer.ends(outputs)).items():
         table[name] = values
     if subject.truth is not None:
         for number, target in enumerate(task.targets):
@@ -157,10 +156,6 @@ def _predictions(explorer: Explorer, subject: Subject, view: View, theme: Theme)
             )
     words = f"{subject.name} colored by {task.targets[view.output]}"
     return Shown(figure, f"{words}: {subject.told}", table, [])
-
-
-def _widths(explorer: Explorer) -> NDArray[np.float64] | None:
-    return None if explorer.interval is None else np.array(explorer.half_widths, np.float64)
 
 
 def _contributions(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:

@@ -58,21 +58,43 @@ def learning_curves(
 def predicted_against_true(
     true: Float[np.ndarray, " row"],
     predicted: Float[np.ndarray, " row"],
-    half_width: float,
+    reach: float | Float[np.ndarray, "side row"],
 ) -> Figure:
-    """A dot per row in the order given, in a group called "points"; the band is the interval."""
+    """A dot per row in the order given, in a group called "points".
+
+    The interval reaches so far to each side: a band, or a bar for each row.
+    """
     ax = _square()
     both = np.concatenate([true, predicted])
     low, high = (float(both.min()), float(both.max())) if len(both) else (0.0, 1.0)
     ends = np.array([low, high])
     ax.plot(ends, ends, color=INLINE.faint, lw=1)
-    if np.isfinite(half_width):
-        ax.fill_between(ends, ends - half_width, ends + half_width, color=INLINE.faint, alpha=0.18,
-                        lw=0)  # fmt: skip
+    if isinstance(reach, np.ndarray):
+        bars = np.where(np.isfinite(reach), reach, 0)
+        ax.errorbar(
+            true, predicted, bars, fmt="none", ecolor=INLINE.faint, elinewidth=0.8, alpha=0.6
+        )
+    elif np.isfinite(reach):
+        ax.fill_between(ends, ends - reach, ends + reach, color=INLINE.faint, alpha=0.18, lw=0)
     dots = ax.scatter(true, predicted, s=16, color=FIRST, alpha=0.65, linewidths=0, zorder=3)
     dots.set_gid("points")
     ax.set_xlabel("true", color=INLINE.ink)
     ax.set_ylabel("predicted", color=INLINE.ink)
+    return figure_of(ax)
+
+
+def errors_by_deviation(
+    said: Float[np.ndarray, " group"], came_true: Float[np.ndarray, " group"]
+) -> Figure:
+    """The root mean square of errors of groups of rows against what was said of them."""
+    ax = _square()
+    ends = [0, 1.05 * float(max(said.max(), came_true.max()))]
+    ax.plot(ends, ends, color=INLINE.faint, lw=1, label="as it says")
+    ax.plot(said, came_true, "o-", color=FIRST, ms=4, label="this run")
+    ax.set_xlabel("learned deviation", color=INLINE.ink)
+    ax.set_ylabel("root mean square error", color=INLINE.ink)
+    ax.set(xlim=ends, ylim=ends)
+    _legend(ax)
     return figure_of(ax)
 
 

@@ -15,6 +15,8 @@ from cellformer.report import charts
 from cellformer.report.calibration import coverages, interval_half_width, reliability
 from cellformer.report.cell_pictures import shares_of
 from cellformer.report.outcome import ScoredPart
+from cellformer.training.answers.conformal import Residuals
+from cellformer.training.answers.deviations import deviation_of, deviations_of
 
 LEVEL = 0.9
 
@@ -52,8 +54,7 @@ def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> l
         if not len(true):
             continue
         if task.kind == "regression":
-            held_out = None if calibration is None else _residuals(calibration, column)
-            made += _regression(target, true, output, test.rows[known], held_out)
+            made += _regression(task, column, test, calibration)
         else:
             made += _binary(task, target, true, output)
     return made
@@ -86,41 +87,66 @@ def judged(task: Task, part: ScoredPart) -> list[Judged]:
     return sorted(found, key=lambda one: (-one.error, one.row))
 
 
-def _residuals(part: ScoredPart, column: int) -> Float[np.ndarray, " row"]:
-    residuals: Float[np.ndarray, " row"] = part.outputs[:, column] - part.targets[:, column]
-    return residuals
-
-
 def _regression(
-    target: str,
-    true: Float[np.ndarray, " row"],
-    output: Float[np.ndarray, " row"],
-    rows: np.ndarray,
-    held_out: Float[np.ndarray, " other"] | None,
+    task: Task, column: int, test: ScoredPart, calibration: ScoredPart | None
 ) -> list[Chart]:
-    width = float("inf") if held_out is None else interval_half_width(held_out, LEVEL)
-    band = (
-        f"The band is the prediction ± {width:.3g}: {LEVEL:.0%} of new values should lie in it, "
-        "judged by the validation errors."
-        if np.isfinite(width)
-        else ""
+    known = np.isfinite(test.targets[:, column])
+    true, outputs = test.targets[known, column], test.outputs[known]
+    output, target = outputs[:, column], task.targets[column]
+    errors = Residuals.of(task, test.outputs, test.targets, "").errors[column]
+    held_out = (
+        np.zeros(0)
+        if calibration is None
+        else Residuals.of(task, calibration.outputs, calibration.targets, "").errors[column]
     )
-    figure = charts.predicted_against_true(true, output, width)
+    width = interval_half_width(held_out, LEVEL)
+    apart = deviations_of(task, outputs)
+    reach = width if apart is None else width * np.stack([each[:, column] for each in apart])
+    band = ""
+    if np.isfinite(width):
+        shown = f"The band is the prediction ± {width:.3g}"
+        if apart is not None:
+            shown = f"The bars are {width:.3g} times as long as the learned deviation of each value"
+        band = (
+            f"{shown}: {LEVEL:.0%} of new values should lie in it, judged by the validation errors."
+        )
+    figure = charts.predicted_against_true(true, output, reach)
     made = [
         Chart(
             f"Predicted against true: {target}",
             inline_svg(figure, f"{len(true)} dots, predicted against true {target}"),
             band,
-            tuple(rows.tolist()),
+            tuple(test.rows[known].tolist()),
         )
     ]
-    if held_out is not None and np.isfinite(width):
-        covered = coverages(held_out, output - true)
-        share = np.mean(np.abs(output - true) <= width)
-        told = f"{share:.0%} of the test values lie in the {LEVEL:.0%} interval."
+    if np.isfinite(width):
+        covered = coverages(held_out, errors)
+        told = f"{np.mean(errors <= width):.0%} of the test values lie in the {LEVEL:.0%} interval."
         svg = inline_svg(charts.interval_coverage(covered), f"Calibration of intervals. {told}")
         made.append(Chart(f"Calibration: {target}", svg, told))
+    deviation = deviation_of(task, outputs)
+    if deviation is not None:
+        made.append(_doubts(target, np.abs(output - true), deviation[:, column]))
     return made
+
+
+def _doubts(
+    target: str, errors: Float[np.ndarray, " row"], deviations: Float[np.ndarray, " row"]
+) -> Chart:
+    """Errors by how large the model says that they may be."""
+    parts = np.array_split(np.argsort(deviations, kind="stable"), min(10, len(errors)))
+    squares = np.array(
+        [[np.square(deviations[p]).mean(), np.square(errors[p]).mean()] for p in parts]
+    )
+    told = (
+        f"Errors are {np.sqrt(np.square(errors / deviations).mean()):.2f} of the learned deviation."
+    )
+    figure = charts.errors_by_deviation(*np.sqrt(squares).T)
+    words = (
+        "A dot for each tenth of the rows, the surest first; on the line, errors are as large as "
+        "the model says."
+    )
+    return Chart(f"Uncertainty: {target}", inline_svg(figure, f"{words} {told}"), f"{told} {words}")
 
 
 def _binary(

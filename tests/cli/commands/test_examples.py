@@ -1,4 +1,3 @@
-
 from cellformer.cli.main import main
 
 

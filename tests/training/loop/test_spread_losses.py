@@ -7,7 +7,7 @@ from torch.nn.functional import gaussian_nll_loss
 from cellformer.data.dataset import Task
 from cellformer.training.loop.loss import each_loss
 from cellformer.training.loop.spread_losses import Gaussian, Quantile, spreads
-from cellformer.training.runs.recipe import outputs_for
+from cellformer.training.runs.recipe import number_of_outputs
 
 TASK = Task("regression", ("a", "b"), "mae")
 
@@ -86,7 +86,10 @@ def test_deviations_stand_behind_the_values_on_both_sides():
 
 @pytest.mark.parametrize("loss", ["gaussian", "quantile(level=0.5)"])
 def test_unknown_targets_have_no_part(loss, known):
-    outputs, targets = known[0][:, : outputs_for(TASK, loss)].requires_grad_(), known[1].clone()
+    outputs, targets = (
+        known[0][:, : number_of_outputs(TASK, loss)].requires_grad_(),
+        known[1].clone(),
+    )
     targets[:, 1] = torch.nan
     each, present = each_loss(TASK, loss, outputs, targets)
     each.sum().backward()
@@ -112,6 +115,6 @@ def test_classes_have_no_deviations():
     task = Task("binary", ("a",), "rocauc", ("no", "yes"))
     for loss in ("gaussian", "quantile(level=0.5)"):
         with pytest.raises(ValueError, match=r"training\.loss=.* not of classes"):
-            outputs_for(task, loss)
+            number_of_outputs(task, loss)
         with pytest.raises(ValueError, match="of no use to a binary task"):
             each_loss(task, loss, torch.zeros(2, 1), torch.zeros(2, 1))

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,10 @@ from cellformer.training.runs.run_folder import write_json
 FORMAT = 1
 LEAST_DEVIATION = 1e-12
 """By which an error is divided."""
+
+
+Ends: TypeAlias = tuple[NDArray[np.floating], NDArray[np.floating]]
+"""Lower and upper ones of intervals, for each row and target."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +69,7 @@ class Residuals:
         errors = (np.sort(np.concatenate(e)) for e in zip(*(p.errors for p in parts), strict=True))
         return cls(parts[0].targets, tuple(errors), parts[0].source, parts[0].relative)
 
-    def interval(
-        self, task: Task, outputs: NDArray[np.floating], level: float
-    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    def interval(self, task: Task, outputs: NDArray[np.floating], level: float) -> Ends:
         """The lower and upper ends of the intervals of outputs, for each row and target.
 
         Raises ValueError as `reach` does, and where only one of outputs and errors has deviations.

@@ -19,6 +19,7 @@ from cellformer.data.tables.frames import attach
 from cellformer.data.tables.table import ArrowFrame
 from cellformer.training.answers.answer import answer, open_input, residuals_for
 from cellformer.training.answers.atom_predictions import listed_by_row
+from cellformer.training.answers.conformal import Ends
 from cellformer.training.answers.ensemble import Ensemble, pooled, uncertainty
 
 logger = logging.getLogger(__name__)
@@ -134,7 +135,7 @@ def predict_with(
 def columns_of(
     task: Task,
     answers: Float[np.ndarray, "member row output"],
-    ends: tuple[NDArray[np.floating], NDArray[np.floating]] | None = None,
+    ends: Ends | None = None,
 ) -> dict[str, Any]:
     """Answers, and the ends of their intervals, as columns of a table; NaN gives blanks."""
     outputs = pooled(task, answers).astype(answers.dtype)

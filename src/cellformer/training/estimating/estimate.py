@@ -22,7 +22,7 @@ from cellformer.model.plans import attention_plan
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.step_memory import StepMemory, step_memory
 from cellformer.training.materials.preparation import check_use, preparation_of
-from cellformer.training.runs.recipe import outputs_for
+from cellformer.training.runs.recipe import number_of_outputs
 
 LARGEST = 20
 """How many of the largest graphs are lifted beside those drawn at random."""
@@ -199,7 +199,7 @@ def _summary(
             collate(batch),
             config.model,
             attention_plan(config.attention, max_rank=ranks - 1),
-            outputs_for(source.task, config.training.loss) if source.task_or_none else 1,
+            number_of_outputs(source.task, config.training.loss) if source.task_or_none else 1,
             DescriptorShape.of(concatenate_descriptors([cells.descriptors for cells in batch])),
         )
         if batch

@@ -44,7 +44,7 @@ class Recipe:
         about the model that these complexes or this plan have no use for.
         """
         complexes, task = materials.complexes, materials.task
-        shape = DataShape.of(complexes, outputs_for(task, config.training.loss), task.rank)
+        shape = DataShape.of(complexes, number_of_outputs(task, config.training.loss), task.rank)
         if complexes.descriptors is not None:
             known = complexes.descriptors.take(materials.split["train"])
             shape = replace(shape, descriptors=DescriptorShape.of(known))
@@ -100,7 +100,7 @@ class Recipe:
             raise ValueError(f"{path}: not a model description ({one_line(error)})") from error
 
 
-def outputs_for(task: Task, loss: str) -> int:
+def number_of_outputs(task: Task, loss: str) -> int:
     """The number of a model's outputs: those of the task, and what else the loss learns of each.
 
     Raises ValueError for a loss that learns more of classes, and as `Catalog.find` does.
