@@ -19,7 +19,7 @@ _PLACE = "_listed_place"
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class MoleculeRecord:
     """The atoms and bonds of a structure in a file, for a SMILES that was written of it."""
 
     atoms: Int64[np.ndarray, " listed"]  # the atom of the SMILES, -1 where it has none
@@ -40,7 +40,7 @@ class Listing:
         return (self.edges, self.num_edges) if rank else (self.vertices, self.num_vertices)
 
 
-def listing_of(smiles: str, record: Record | None = None) -> Listing:
+def listing_of(smiles: str, record: MoleculeRecord | None = None) -> Listing:
     """The atoms in the order of a SMILES, or of the record that it was written of; so the bonds.
 
     Bonds have the order of RDKit's numbers: as written, those that close rings last. Raises
@@ -68,7 +68,7 @@ def listing_of(smiles: str, record: Record | None = None) -> Listing:
     return Listing(vertices, np.array(found, np.int64), len(kept), molecule.GetNumBonds())
 
 
-def written_record(molecule: Chem.Mol, raw: Chem.Mol) -> tuple[str, Record]:
+def written_record(molecule: Chem.Mol, raw: Chem.Mol) -> tuple[str, MoleculeRecord]:
     """The SMILES of a structure, and its record; ``raw`` is the same with all of its hydrogens.
 
     Raises ValueError for a molecule that is too large to be written.
@@ -81,7 +81,7 @@ def written_record(molecule: Chem.Mol, raw: Chem.Mol) -> tuple[str, Record]:
     atoms = np.full(raw.GetNumAtoms(), -1)
     if len(kept) == len(order):  # else nothing is known of any atom, and no list is right
         atoms[kept[order]] = np.arange(len(order))
-    return smiles, Record(atoms, _pairs(raw))
+    return smiles, MoleculeRecord(atoms, _pairs(raw))
 
 
 def _kept_atoms(molecule: Chem.Mol, smiles: str) -> tuple[Chem.Mol, Int64[np.ndarray, " kept"]]:

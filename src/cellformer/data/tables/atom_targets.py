@@ -13,7 +13,7 @@ from jaxtyping import Int64
 
 from cellformer.data.columns import Column
 from cellformer.data.dataset import Kind, Task
-from cellformer.data.tables.lists import Entry, entries_of, holds_lists
+from cellformer.data.tables.lists import ListEntry, entries_of, holds_lists
 from cellformer.data.tables.table import Table
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def read_atom_targets(
 
 def _rank(
     where: str,
-    entries: Mapping[str, Sequence[list[Entry] | None]],
+    entries: Mapping[str, Sequence[list[ListEntry] | None]],
     listings: Sequence["Listing | None"],
     of: TargetsOf | None,
 ) -> int:
@@ -155,7 +155,9 @@ def _rank(
     return next(iter(found.values()))
 
 
-def _is_of_words(own: Sequence[list[Entry] | None], kind: Kind | None, task: Task | None) -> bool:
+def _is_of_words(
+    own: Sequence[list[ListEntry] | None], kind: Kind | None, task: Task | None
+) -> bool:
     """Whether what is listed are words, by most of the values where nothing else says so."""
     if (kind if task is None else task.kind) == "regression":
         return False
@@ -169,7 +171,7 @@ def _is_of_words(own: Sequence[list[Entry] | None], kind: Kind | None, task: Tas
 
 def _fault(
     name: str,
-    values: Sequence[Entry],
+    values: Sequence[ListEntry],
     listed: Int64[np.ndarray, " listed"],
     rank: int,
     words: bool,
@@ -193,11 +195,11 @@ def _fault(
     return ""
 
 
-def _label(value: Entry, words: bool) -> Entry:
+def _label(value: ListEntry, words: bool) -> ListEntry:
     return _word(value) if words else value
 
 
-def _word(value: Entry) -> str | None:
+def _word(value: ListEntry) -> str | None:
     """A class as written; a whole number without a point."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else str(value)
@@ -205,7 +207,7 @@ def _word(value: Entry) -> str | None:
 
 
 def _laid_out(
-    own: Sequence[list[Entry] | None],
+    own: Sequence[list[ListEntry] | None],
     places: Mapping[int, tuple[Int64[np.ndarray, " listed"], int]],
     offsets: Int64[np.ndarray, " row_plus_1"],
     words: bool,
@@ -228,7 +230,7 @@ def _laid_out(
 def _tell_hydrogens(
     where: str,
     rank: int,
-    entries: Mapping[str, Sequence[list[Entry] | None]],
+    entries: Mapping[str, Sequence[list[ListEntry] | None]],
     places: Mapping[int, tuple[Int64[np.ndarray, " listed"], int]],
 ) -> None:
     lost = sum(

@@ -18,9 +18,9 @@ WRITTEN_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".parquet")
 TABLE_ENDINGS = (*WRITTEN_ENDINGS, ".sdf", ".sdf.gz", ".smi", ".smi.gz", ".txt", ".txt.gz", ".xlsx")
 
 if TYPE_CHECKING:
-    from cellformer.chemistry.listing import Record
+    from cellformer.chemistry.listing import MoleculeRecord
 
-Contents: TypeAlias = "tuple[pd.DataFrame, Dialect, dict[int, str], dict[int, Record]]"
+Contents: TypeAlias = "tuple[pd.DataFrame, Dialect, dict[int, str], dict[int, MoleculeRecord]]"
 """The cells, how the text was written, why rows cannot be used, and the atoms of others."""
 
 logger = logging.getLogger(__name__)

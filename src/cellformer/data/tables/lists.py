@@ -11,7 +11,7 @@ import pandas as pd
 
 from cellformer.data.quantities import MISSING
 
-Entry: TypeAlias = float | str | None
+ListEntry: TypeAlias = float | str | None
 """A number, a word, or None where the value is missing."""
 
 _BRACKETED = re.compile(r"\s*[\[(].*[\])]\s*", re.DOTALL)
@@ -28,7 +28,7 @@ def holds_lists(cells: "pd.Series[Any]") -> bool:
     return sum(map(_is_list, filled)) > len(filled) / 2
 
 
-def entries_of(cell: Any) -> list[Entry] | None:
+def entries_of(cell: Any) -> list[ListEntry] | None:
     """The values that a cell lists; None where it is blank.
 
     Lists of a data frame; JSON; else what stands between semicolons, or commas in brackets, or else
@@ -81,7 +81,7 @@ def _is_mark(text: str) -> bool:
     return text.strip() == "" or text.strip().lower() in MISSING
 
 
-def _entry(value: Any) -> Entry:
+def _entry(value: Any) -> ListEntry:
     if isinstance(value, str):
         return _read(value, False)
     if isinstance(value, list | tuple | dict | np.ndarray):
@@ -89,7 +89,7 @@ def _entry(value: Any) -> Entry:
     return None if pd.isna(value) else float(value)
 
 
-def _read(text: str, decimal_comma: bool) -> Entry:
+def _read(text: str, decimal_comma: bool) -> ListEntry:
     word = text.strip().strip("'\"").strip()
     if _is_mark(word):
         return None

@@ -11,7 +11,7 @@ from cellformer.chemistry.reasons import captured
 from cellformer.data.tables.delimited import decoded
 
 if TYPE_CHECKING:
-    from cellformer.chemistry.listing import Record
+    from cellformer.chemistry.listing import MoleculeRecord
 
 END = "$$$$"
 NO_ATOMS = "\n\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n"
@@ -25,20 +25,23 @@ def is_sdf(sample: str) -> bool:
 
 def read_sdf(
     stream: io.BufferedIOBase, where: str, charset: str | None = None
-) -> tuple[pd.DataFrame, dict[int, str], "dict[int, Record]"]:
+) -> tuple[pd.DataFrame, dict[int, str], "dict[int, MoleculeRecord]"]:
     """A row for each record; why records have no molecule, and the atoms of others, by row.
 
     The first column, ``smiles``, is the molecule; ``name`` is the title line, where one is filled;
     the others are the properties, as texts, in the order in which they first occur. Raises
     ValueError, naming ``where``, for a file without records.
     """
-    from cellformer.chemistry.listing import Record, written_record  # RDKit is slow to import
+    from cellformer.chemistry.listing import (
+        MoleculeRecord,
+        written_record,
+    )  # RDKit is slow to import
 
     columns: dict[str, dict[int, str]] = {}
     smiles: list[str] = []
     names: list[str] = []
     faults: dict[int, str] = {}
-    records: dict[int, Record] = {}
+    records: dict[int, MoleculeRecord] = {}
     for row, record in enumerate(_records(decoded(stream, where, charset))):
         molecule, reason = _molecule(record)
         text = ""

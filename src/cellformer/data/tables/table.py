@@ -18,7 +18,7 @@ from cellformer.data.tables.formats import TABLE_ENDINGS, WRITTEN_ENDINGS, read_
 from cellformer.data.tables.writing import write_delimited
 
 if TYPE_CHECKING:
-    from cellformer.chemistry.listing import Record
+    from cellformer.chemistry.listing import MoleculeRecord
 
 INCHI_NAMES = ("inchi", "standard_inchi", "stdinchi", "std_inchi", "inchi_string")
 SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "mol_smiles", "mol", "molecule",
@@ -49,7 +49,7 @@ class Table:
     frame: pd.DataFrame  # never changed
     dialect: Dialect = field(default_factory=Dialect)
     faults: dict[int, str] = field(default_factory=dict)  # why rows have no molecule, by row
-    records: "dict[int, Record]" = field(default_factory=dict)
+    records: "dict[int, MoleculeRecord]" = field(default_factory=dict)
     """The order of the atoms in the file, of molecules that it does not hold as SMILES."""
 
     def __len__(self) -> int:
