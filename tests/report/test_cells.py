@@ -100,3 +100,11 @@ def test_no_table_is_cut_in_a_narrow_window(kinds, browser, dark):
         "return document.getElementById('results').getBoundingClientRect().width"
     )
     assert used > 1150  # the whole width of the wide window
+
+
+@pytest.mark.parametrize(("limit", "pictures"), [("MOST_LINES", 2), ("MOST_COLORED", 0)])
+def test_large_complexes_are_pixels_and_the_largest_left_out(heights, monkeypatch, limit, pictures):
+    monkeypatch.setattr(f"cellformer.report.write.{limit}", 10)
+    text = write_report(heights).read_text("utf-8")
+    assert text.count("<figure class=") == pictures // 2
+    assert ("data:image/png" in text) == (pictures > 0)

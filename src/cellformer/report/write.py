@@ -6,13 +6,16 @@ import json
 import logging
 import os
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.figure import Figure
 
 from cellformer.basics.files import replace_atomically
+from cellformer.complexes.cell_complex import CellComplex
 from cellformer.drawing.inline import INLINE, INLINE_DARK, inline_svg
 from cellformer.drawing.molecule import molecule_positions
 from cellformer.drawing.tokens import rank_word
@@ -33,6 +36,8 @@ logger = logging.getLogger(__name__)
 WORST, LISTED, DRAWN, DRAWN_GRAPHS, COLORED = 12, 500, 300, 24, 3
 """Worst errors drawn large; rows of the table; those with a drawing, as molecules or as others;
 complexes colored by what is predicted for their cells."""
+MOST_LINES, MOST_COLORED = 3_000, 30_000
+"""Cells of a complex that is colored by lines and areas; of one that is colored at all."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ def _predictions(run: TrainedRun, outcome: RunOutcome | None) -> dict[str, Any]:
         "labeled": {name: outcome.labeled(name) for name in outcome.materials.split},
         "colored": [
             Colored(f"{_name(outcome, row)}: {target}", *_colored(run, outcome, part, row, number))
-            for row in (shown[:COLORED] if of_cells else [])
+            for row in (_to_color(outcome, shown) if of_cells else [])
             for number, target in enumerate(run.recipe.task.targets)
         ],
         "part": part,
@@ -179,6 +184,11 @@ def _told(run: TrainedRun, outcome: RunOutcome, one: Judged) -> str:
     return f"{_name(outcome, one.row)}, {word} {one.cell}"
 
 
+def _to_color(outcome: RunOutcome, rows: list[int]) -> list[int]:
+    small = (row for row in rows if sum(outcome.complex_of(row).num_cells) <= MOST_COLORED)
+    return list(islice(small, COLORED))
+
+
 def _colored(
     run: TrainedRun, outcome: RunOutcome, part: str, row: int, target: int
 ) -> tuple[str, str]:
@@ -189,15 +199,21 @@ def _colored(
     task = run.recipe.task
     told = f"{_name(outcome, row)} colored by {task.targets[target]}: true, predicted, error"
     light, dark = (
-        inline_svg(
-            picture_of_cells(
-                task, cells, own.outputs, outcome.truth_of(row), target, places, theme=theme
-            ),
-            told,
-        )
+        inline_svg(_with_pixels(picture_of_cells(task, cells, own.outputs, outcome.truth_of(row),
+                                                 target, places, theme=theme), cells), told)
         for theme in (INLINE, INLINE_DARK)
-    )
+    )  # fmt: skip
     return light, dark
+
+
+def _with_pixels(figure: Figure, cells: CellComplex) -> Figure:
+    """The same; of a large complex, whose lines would fill the page's file, as pixels."""
+    if sum(cells.num_cells) > MOST_LINES:
+        figure.set_dpi(200)
+        for ax in figure.axes:
+            for collection in ax.collections:
+                collection.set_rasterized(True)
+    return figure
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
