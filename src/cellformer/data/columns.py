@@ -40,10 +40,15 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class ParsedColumn:
-    """Numbers in a unit, or words."""
+    """Numbers in a unit, or words.
+
+    ``bounds`` are the values below and above which the truth is not, NaN where there is none;
+    ``values`` are NaN there. None where bounds are not learned.
+    """
 
     values: Column
     unit: str = ""
+    bounds: Float64[np.ndarray, "cell side"] | None = None
 
 
 def parse_targets(
@@ -86,7 +91,8 @@ def parse_descriptor(
         else:
             told = unit
             strange = read.known & (read.units != "") & (read.units != unit)
-        censored = read.bounds if reading.censored == "refuse" else np.zeros(len(values), bool)
+        taken = reading.censored == "bound"
+        censored = np.zeros(len(values), bool) if taken else read.bounds
     with np.errstate(over="ignore"):
         endless = np.isinf(values.astype(np.float32))
     unread = endless if read is None else endless | read.unread
@@ -140,7 +146,12 @@ def _target(
         )
     _refuse_bounds(name, read, reading)
     _tell(name, read, found or unit or "", reading)
-    return ParsedColumn(read.values, found if unit is None else unit)
+    told = found if unit is None else unit
+    if reading.censored != "learn" or not read.bounds.any():
+        return ParsedColumn(read.values, told)
+    bounds = [np.where(read.sides == side, read.values, np.nan) for side in (1, -1)]
+    exact = np.where(read.bounds, np.nan, read.values)
+    return ParsedColumn(exact, told, np.stack(bounds, axis=1))
 
 
 def _words(name: str, read: Quantities, reading: Reading) -> Column:
@@ -179,7 +190,8 @@ def _refuse_bounds(name: str, read: Quantities, reading: Reading) -> None:
         raise ValueError(
             f"{reading.where}: column {name!r} has {int(read.bounds.sum())} values of which only a "
             f"bound is known: {_rows(read, read.bounds, 5)}; leave them blank, set data.censored "
-            f"to bound to learn the bounds as values, {ELSE_CLASSES}"
+            "to learn, so that predictions keep to the bounds, or to bound, which takes them for "
+            f"values, {ELSE_CLASSES}"
         )
 
 
@@ -241,5 +253,7 @@ def _tell(name: str, read: Quantities, unit: str, reading: Reading) -> None:
         told.append(f"its numbers are in {unit}")
     if read.bounds.any() and reading.censored == "bound":
         told.append(f"{int(read.bounds.sum())} bounds are taken as values")
+    if read.bounds.any() and reading.censored == "learn":
+        told.append(f"{int(read.bounds.sum())} bounds are learned, and scores are without them")
     if told:
         logger.info("%s: column %r: %s", reading.where, name, "; ".join(told))

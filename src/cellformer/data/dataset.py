@@ -182,6 +182,9 @@ class GraphSet:
     """The units that stand beside the descriptors, "" where there is none; one for each column."""
     cell_split: dict[str, Int64[np.ndarray, " _"]] | None = None
     """Where cells of the same graphs train, validate and test: the rows of targets of each."""
+    bounds: Float[np.ndarray, "row side"] | None = None
+    """Of unknown targets, what the truth is above, a column for each target, then what it is below;
+    NaN where there is no bound."""
 
     def __post_init__(self) -> None:
         task = self.task_or_none
@@ -194,6 +197,13 @@ class GraphSet:
         if self.targets.shape != (rows, columns):
             raise ValueError(
                 f"{self.name}: targets have shape {self.targets.shape}, expected {(rows, columns)}"
+            )
+        if self.bounds is not None and (
+            self.cell_offsets is not None or self.bounds.shape != (rows, 2 * columns)
+        ):
+            raise ValueError(
+                f"{self.name}: bounds have shape {self.bounds.shape}, expected "
+                f"{(rows, 2 * columns)}, and are of graphs, not of cells"
             )
         if self.columns is not None and len(self.columns) != len(self.graphs):
             raise ValueError(
@@ -261,8 +271,10 @@ class GraphSet:
         return replace(cells, descriptors=given)
 
     def has_target(self) -> Bool[np.ndarray, " row"]:
-        """Whether a graph, or one of its cells where these have them, has a target."""
+        """Whether a graph, or one of its cells where these have them, has a target or a bound."""
         known: Bool[np.ndarray, " row"] = np.isfinite(self.targets).any(axis=1)
+        if self.bounds is not None:
+            known = known | np.isfinite(self.bounds).any(axis=1)
         if self.cell_offsets is not None:
             counted = np.concatenate([[0], np.cumsum(known)])[self.cell_offsets]
             known = np.diff(counted) > 0

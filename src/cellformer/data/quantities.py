@@ -6,11 +6,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool, Float64, Int8
 from numpy.typing import NDArray
 
-Censored: TypeAlias = Literal["refuse", "bound"]
-"""What a value such as >5 is: an error, or its bound, 5."""
+Censored: TypeAlias = Literal["refuse", "bound", "learn"]
+"""What a value such as >5 is: an error, its bound, 5, or a bound that predictions are to keep."""
 
 MISSING = ("na", "n/a", "nan", "null", "none", "n.d.", "n.a.", "n. d.", "n. a.", "k.a.",
            "k. a.", "n.b.", "#n/a", "#nv", "<na>", "#value!", "#wert!", "#div/0!", "#ref!",
@@ -30,6 +30,7 @@ _CELL = (
     rf"\s*(?P<unit>{_UNIT}|[$€£¥])?"
 )
 _THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
+_SIDES = {">": 1, "≥": 1, "<": -1, "≤": -1}
 _LONGEST = 100
 """Characters of the longest cell that is looked at closely."""
 
@@ -41,10 +42,16 @@ class Quantities:
     texts: "pd.Series[str]"  # without outer blanks
     values: Float64[np.ndarray, " cell"]  # NaN where a cell is blank, marked or no number
     units: NDArray[Any]  # what stands beside each number, "" for nothing
-    bounds: Bool[np.ndarray, " cell"]  # values of which only a bound is known
+    sides: Int8[np.ndarray, " cell"]  # 1 where the truth is above the value, -1 below, else 0
     marked: Bool[np.ndarray, " cell"]  # cells with a mark of a missing number
     commas: Bool[np.ndarray, " cell"]  # numbers with a decimal comma
     unclear: Bool[np.ndarray, " cell"]  # such as 1,234, where nothing says what the comma is
+
+    @property
+    def bounds(self) -> Bool[np.ndarray, " cell"]:
+        """Where only a bound of the value is known."""
+        bounds: Bool[np.ndarray, " cell"] = self.sides != 0
+        return bounds
 
     @property
     def known(self) -> Bool[np.ndarray, " cell"]:
@@ -92,15 +99,20 @@ def read_quantities(texts: "pd.Series[str]", decimal_comma: bool) -> Quantities:
     values = pd.to_numeric(texts, errors="coerce").to_numpy(np.float64, copy=True)
     count = len(texts)
     units = np.full(count, "", dtype=object)
-    bounds, marked, commas, unclear = (np.zeros(count, bool) for _ in range(4))
+    sides = np.zeros(count, np.int8)
+    marked, commas, unclear = (np.zeros(count, bool) for _ in range(3))
     rest = np.flatnonzero(np.isnan(values) & (texts != "").to_numpy(bool))
     if len(rest):
         codes, words = pd.factorize(texts.iloc[rest])  # of classes there are few different ones
         found = _closely(pd.Series(words, dtype=object), decimal_comma)
         values[rest], units[rest] = found.values[codes], found.units[codes]
-        bounds[rest], marked[rest] = found.bounds[codes], found.marked[codes]
+        sides[rest], marked[rest] = found.sides[codes], found.marked[codes]
         commas[rest], unclear[rest] = found.commas[codes], found.unclear[codes]
-    return Quantities(texts, values, units, bounds, marked, commas, unclear)
+    return Quantities(texts, values, units, sides, marked, commas, unclear)
+
+
+def _side(sign: str) -> int:
+    return next((side for mark, side in _SIDES.items() if mark in sign), 0)
 
 
 def _closely(texts: "pd.Series[str]", decimal_comma: bool) -> Quantities:
@@ -121,7 +133,7 @@ def _closely(texts: "pd.Series[str]", decimal_comma: bool) -> Quantities:
         texts,
         values,
         unit.str.replace(r"\s+", " ", regex=True).to_numpy(object),
-        ~parts["sign"].isin(("", "=")).to_numpy(bool) & ~np.isnan(values),
+        np.where(np.isnan(values), 0, parts["sign"].map(_side).to_numpy(np.int8)),
         marked.to_numpy(bool),
         comma & ~unclear,
         unclear,

@@ -35,9 +35,9 @@ class PreparationConfig:
     """What separates the cells of a text table; by default found out."""
     charset: str | None = None
     """The encoding of a text table, such as cp1250; by default found out."""
-    censored: Literal["refuse", "bound"] = "refuse"
-    """What a value such as >5 or <0.1 in a column of numbers is: refused, or taken for its
-    bound."""
+    censored: Literal["refuse", "bound", "learn"] = "refuse"
+    """What a value such as >5 or <0.1 in a column of numbers is: refused, taken for its bound, or
+    learned as a bound, which costs nothing where a prediction keeps to it."""
     features: Literal["auto", "standard", "ogb", "zinc"] = "auto"
     """Features of molecules given as SMILES; auto: those of the set, or standard (OGB's, with
     stereochemistry that does not depend on the order of the atoms)."""

@@ -58,6 +58,8 @@ def test_labels_that_are_bounds_are_refused_and_can_be_taken(folder):
     with pytest.raises(ValueError, match=r"only a bound is known: row 0 .*'>3.5'"):
         open_source(bounds)
     assert open_source(bounds, censored="bound").targets[:, 0].tolist() == [3.5, 4]
+    with pytest.raises(ValueError, match="of tables of molecules alone"):
+        open_source(bounds, censored="learn")
 
 
 def test_whole_numbers_that_are_nearly_all_different_are_not_guessed_to_be_classes(tmp_path):

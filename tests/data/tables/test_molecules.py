@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from cellformer.data.dataset import Task
+from cellformer.data.join import join
 from cellformer.data.tables.molecules import molecules, smiles_of
 from cellformer.data.tables.table import Table, read_table
 
@@ -386,3 +387,29 @@ def test_descriptors_that_cannot_be_are_named(tmp_path, columns, message):
     given = table(tmp_path, "smiles,y,T,note\nC,1,2,a\nO,2,3,b\nN,2.5,3,c\n")
     with pytest.raises(ValueError, match=message):
         molecules(given, ["y"], columns=columns)
+
+
+def test_bounds_stand_beside_the_values_that_are_known(tmp_path, caplog):
+    file = tmp_path / "bounds.csv"
+    file.write_text(
+        "smiles,y,z\nC,>5,1\nCC,<=0.1,\nCCC,2,3\nCCCC,\u2265 7 ,<2\nCCCCC,<3,1\nCCCCCC,=4,1\n",
+        "utf-8",
+    )
+    read = read_table(file)
+    with caplog.at_level("INFO"):
+        found = molecules(read, ["y", "z"], censored="learn")
+    assert "4 bounds are learned, and scores are without them" in caplog.text
+    nan = np.nan
+    np.testing.assert_array_equal(found.targets[:, 0], [nan, nan, 2, nan, nan, 4])
+    np.testing.assert_array_equal(found.targets[:, 1], [1, nan, 3, nan, 1, 1])
+    expected = [[5, nan, nan, nan], [nan, nan, 0.1, nan], [nan] * 4, [7, nan, nan, 2],
+                [nan, nan, 3, nan], [nan] * 4]  # fmt: skip
+    np.testing.assert_allclose(found.bounds, expected)
+    assert found.has_target().all()
+    exact = molecules(read, ["y", "z"], censored="bound")
+    assert exact.bounds is None
+    both = join([found, exact])
+    np.testing.assert_allclose(both.bounds[:6], expected)
+    assert np.isnan(both.bounds[6:]).all()
+    with pytest.raises(ValueError, match=r"set data\.censored to learn"):
+        molecules(read, ["y"])

@@ -1,10 +1,17 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 from torch.nn import functional
 
 from cellformer.data.dataset import Task
-from cellformer.training.loop.loss import class_weights_of, loss_of
+from cellformer.training.loop.loss import (
+    bounded_loss,
+    class_weights_of,
+    each_loss,
+    loss_of,
+    total_loss,
+)
 
 REGRESSION = Task("regression", ("a", "b"), "mae")
 BINARY = Task("binary", ("a", "b"), "rocauc", (0, 1))
@@ -95,3 +102,49 @@ def test_weighted_losses_are_those_of_torch():
     assert torch.allclose(
         loss_of(BINARY, "auto", outputs, targets, pairs), (each * scale).sum() / 5
     )
+
+
+@pytest.mark.parametrize("loss", ["l1", "mse", "huber"])
+def test_a_prediction_that_keeps_to_a_bound_costs_nothing(loss):
+    task = Task("regression", ("a", "b"), "mae")
+    outputs = torch.tensor([[3.0, 3.0], [1.0, 1.0], [2.0, 2.0]], requires_grad=True)
+    bounds = torch.tensor([[2.0, torch.nan], [2.0, 2.0], [2.0, 5.0]])
+    for above, free in ((True, [[1, 1], [0, 0], [1, 0]]), (False, [[0, 1], [1, 1], [1, 1]])):
+        each, present = bounded_loss(task, loss, outputs, bounds, above)
+        assert present.tolist() == [[True, False], [True, True], [True, True]]
+        exact, _ = each_loss(task, loss, outputs, bounds)
+        expected = torch.where(torch.tensor(free, dtype=bool), 0, exact)
+        torch.testing.assert_close(each, expected)
+
+
+def test_bounds_count_as_targets_do():
+    task = Task("regression", ("a",), "mae")
+    outputs, nan = torch.tensor([[3.0], [1.0], [2.0], [8.0]]), torch.nan
+    targets = torch.tensor([[2.5], [nan], [nan], [nan]])
+    bounds = torch.tensor([[nan, nan], [4.0, nan], [nan, 0.0], [nan, nan]])  # above, below
+    total, number = total_loss(task, "l1", outputs, targets, bounds=bounds)
+    assert (float(total), int(number)) == (0.5 + 3 + 2, 3)
+
+
+def test_the_likelihood_of_a_bound_is_that_of_all_beyond_it():
+    task = Task("regression", ("a",), "mae")
+    outputs = torch.tensor([[0.3, 0.5], [-2.0, -1.0], [60.0, 0.0]], dtype=torch.float64)
+    bounds = torch.tensor([[1.0], [1.0], [1.0]], dtype=torch.float64)
+    normal = norm(outputs[:, :1].numpy(), outputs[:, 1:].exp().numpy())
+    above, _ = bounded_loss(task, "gaussian", outputs, bounds, True)
+    below, _ = bounded_loss(task, "gaussian", outputs, bounds, False)
+    np.testing.assert_allclose(above, -normal.logsf(1.0), rtol=1e-10)
+    np.testing.assert_allclose(below, -normal.logcdf(1.0), rtol=1e-10)
+
+
+def test_quantiles_of_a_bound_are_those_on_its_wrong_side():
+    task = Task("regression", ("a",), "mae")
+    outputs = torch.tensor([[0.0, 0.0, 0.0]], dtype=torch.float64)  # ends at -1.2816 and 1.2816
+    loss = "quantile(level=0.8)"
+    for bound, above, expected in (
+        (-2.0, True, 0.0), (1.0, True, 0.5 * 1 + 0.1 * 2.28155),
+        (3.0, True, 0.5 * 3 + 0.1 * 4.28155 + 0.9 * 1.71845),
+        (2.0, False, 0.0), (1.0, False, 0.1 * 0.28155), (-1.0, False, 0.5 * 1 + 0.1 * 2.28155),
+    ):  # fmt: skip
+        each, _ = bounded_loss(task, loss, outputs, torch.tensor([[bound]]).double(), above)
+        assert float(each) == pytest.approx(expected, abs=1e-4)

@@ -64,6 +64,7 @@ class CellBatch:
     _neighborhoods: dict[Hashable, Neighborhood] = field(default_factory=dict, repr=False)
     part: Part | None = None  # of what it is a part, if it is
     descriptors: Float32[Tensor, "complex descriptor"] | None = None  # counts, then values
+    bounds: Float[Tensor, "complex side"] | None = None  # as in `RaggedComplexes`
 
     def __repr__(self) -> str:
         many = f"{self.num_complexes:,} complex{'' if self.num_complexes == 1 else 'es'}"
@@ -140,6 +141,7 @@ class CellBatch:
             targets=None if self.targets is None else self.targets.to(device),
             _neighborhoods={k: n.to(device) for k, n in self._neighborhoods.items()},
             descriptors=None if self.descriptors is None else self.descriptors.to(device),
+            bounds=None if self.bounds is None else self.bounds.to(device),
         )
 
     @classmethod
@@ -157,6 +159,7 @@ class CellBatch:
             descriptors=None
             if ragged.descriptors is None
             else torch.from_numpy(ragged.descriptors.joined()),
+            bounds=None if ragged.bounds is None else torch.from_numpy(np.array(ragged.bounds)),
         )
 
 

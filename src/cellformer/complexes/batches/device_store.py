@@ -79,6 +79,7 @@ class ResidentComplexes:
     targets: Float[Tensor, "target_row target"] | None
     target_rank: int | None = None  # as in `RaggedComplexes`
     descriptors: ResidentDescriptors | None = None
+    bounds: Float[Tensor, "complex side"] | None = None
 
     def __len__(self) -> int:
         return len(self.num_cells)
@@ -103,6 +104,7 @@ class ResidentComplexes:
             encoding_signs=self.encoding_signs.to(device),
             targets=None if self.targets is None else self.targets.to(device),
             descriptors=None if self.descriptors is None else self.descriptors.to(device),
+            bounds=None if self.bounds is None else self.bounds.to(device),
         )
 
     def batch(self, complexes: Int64[np.ndarray, " chosen"]) -> CellBatch:
@@ -131,6 +133,7 @@ class ResidentComplexes:
                 for key, pairs in self.neighborhoods.items()
             },
             descriptors=None if self.descriptors is None else self.descriptors.joined(numbers),
+            bounds=None if self.bounds is None else self.bounds[numbers],
         )
 
     @classmethod
@@ -161,4 +164,5 @@ class ResidentComplexes:
             None if complexes.targets is None else torch.from_numpy(np.array(complexes.targets)),
             complexes.target_rank,
             None if (given := complexes.descriptors) is None else ResidentDescriptors.of(given),
+            None if complexes.bounds is None else torch.from_numpy(np.array(complexes.bounds)),
         )

@@ -68,6 +68,8 @@ class RaggedComplexes:
     target_rank: int | None = None
     """Targets have a row for each complex or, with a rank, for each cell of that rank."""
     descriptors: Descriptors | None = None  # of the complexes
+    bounds: Float[np.ndarray, "complex side"] | None = None
+    """Below, and then above, the unknown targets of complexes; NaN where there is none."""
 
     def __len__(self) -> int:
         return len(self.ranks[0].offsets) - 1
@@ -95,6 +97,7 @@ class RaggedComplexes:
             None if self.targets is None else self.targets_of(chosen),
             self.target_rank,
             None if self.descriptors is None else self.descriptors.take(chosen),
+            None if self.bounds is None else self.bounds[chosen],
         )
 
     def targets_of(self, complexes: NDArray[np.integer]) -> Float[np.ndarray, "target_row target"]:
@@ -183,6 +186,7 @@ class RaggedComplexes:
             np.concatenate(targets) if targets else None,
             parts[0].target_rank,
             concatenate_descriptors([part.descriptors for part in parts]),
+            _joined_bounds(parts),
         )
 
     def to_depth(self, dim: int) -> "RaggedComplexes":
@@ -215,6 +219,16 @@ def ranges(
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
+
+
+def _joined_bounds(parts: Sequence[RaggedComplexes]) -> Float[np.ndarray, "complex side"] | None:
+    sides = max((part.bounds.shape[1] for part in parts if part.bounds is not None), default=0)
+    if not sides:
+        return None
+    none = (np.full((len(part), sides), np.nan, np.float32) for part in parts)
+    return np.concatenate(
+        [n if part.bounds is None else part.bounds for n, part in zip(none, parts, strict=True)]
+    )
 
 
 def _as_targets(

@@ -82,8 +82,8 @@ class ComplexDataset(Dataset[CellBatch]):
         targets, descriptors = self.complexes.targets, self.complexes.descriptors
         kept = None if targets is None else np.array(targets)
         values = None if descriptors is None else np.array(descriptors.values)
-        rank = self.complexes.target_rank
-        return _reopen, (folder, kept, rank, values, self.indices, self.share)
+        rank, bounds = self.complexes.target_rank, self.complexes.bounds
+        return _reopen, (folder, kept, rank, values, bounds, self.indices, self.share)
 
 
 class ResidentDataset(Dataset[CellBatch]):
@@ -174,6 +174,7 @@ def _reopen(
     targets: Float[np.ndarray, "target_row target"] | None,
     target_rank: int | None,
     values: Float32[np.ndarray, "complex value"] | None,
+    bounds: Float[np.ndarray, "complex side"] | None,
     indices: Int64[np.ndarray, " chosen"],
     share: Share,
 ) -> ComplexDataset:
@@ -184,5 +185,6 @@ def _reopen(
         targets,
         target_rank,
         with_values(stored.descriptors, values),
+        bounds,
     )
     return ComplexDataset(complexes, indices, share)

@@ -169,6 +169,7 @@ class _Job:
                 targets=targets,
                 target_rank=task.rank if task else None,
                 descriptors=with_columns(complexes.descriptors, self.source.columns_of(rows)),
+                bounds=None if self.source.bounds is None else self.source.bounds[rows],
             ),
             rows,
             tuple(sorted(reasons.items())),

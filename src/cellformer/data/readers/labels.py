@@ -45,6 +45,11 @@ class Labels:
 
         Cells are read as those of tables are, see `parse_targets`.
         """
+        if censored == "learn":
+            raise ValueError(
+                f"{where}: bounds are learned of tables of molecules alone; set data.censored to "
+                "bound, which takes them for values"
+            )
         if not self.columns or (task is not None and not set(task.targets) <= set(self.columns)):
             return None, None
         names = tuple(self.columns) if task is None else task.targets

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 from numpy.typing import NDArray
 
+from cellformer.basics.rounding import narrowed
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.data.columns import ParsedColumn, Reading, parse_descriptor, parse_targets
 from cellformer.data.dataset import (
@@ -109,7 +110,17 @@ def molecules(
         columns=values,
         faults={**faults, **table.faults},
         column_units=units,
+        bounds=_bounds(list(parsed.values())),
     )
+
+
+def _bounds(parsed: Sequence[ParsedColumn]) -> Float[np.ndarray, "row side"] | None:
+    """The bounds below the targets, a column for each, then those above; None without any."""
+    if all(column.bounds is None for column in parsed):
+        return None
+    none = np.full((len(parsed[0].values), 2), np.nan)
+    sides = np.stack([none if each.bounds is None else each.bounds for each in parsed], axis=2)
+    return narrowed(sides.reshape(len(none), -1))
 
 
 def smiles_of(table: Table, column: str | None = None) -> tuple[str, ...]:

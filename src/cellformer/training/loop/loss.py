@@ -40,13 +40,43 @@ def total_loss(
     outputs: Float[Tensor, "row output"],
     targets: Float[Tensor, "row target"],
     class_weights: Float[Tensor, "target class"] | None = None,
+    bounds: Float[Tensor, "row side"] | None = None,
 ) -> tuple[Float[Tensor, ""], Int64[Tensor, ""]]:
-    """The sum of the losses over all present targets of a batch, and their number.
+    """The sum of the losses over all present targets and bounds of a batch, and their number.
 
-    See `each_loss`.
+    See `each_loss` and `bounded_loss`.
     """
     each, present = each_loss(task, loss, outputs, targets, class_weights)
-    return each.sum(), present.sum()
+    total, number = each.sum(), present.sum()
+    if bounds is not None:
+        for above, own in zip((True, False), bounds.tensor_split(2, 1), strict=True):
+            each, present = bounded_loss(task, loss, outputs, own, above)
+            total, number = total + each.sum(), number + present.sum()
+    return total, number
+
+
+def bounded_loss(
+    task: Task,
+    loss: str,
+    outputs: Float[Tensor, "row output"],
+    bounds: Float[Tensor, "row target"],
+    above: bool,
+) -> tuple[Each, Bool[Tensor, "row target"]]:
+    """The loss of targets of which only a bound is known, which the truth is ``above`` or below.
+
+    That of a prediction on the wrong side is as if the bound were the truth, and on the right side
+    that of an exact one, unless the loss knows better: see `Gaussian.bounded`.
+    """
+    present = ~torch.isnan(bounds)
+    known = torch.where(present, bounds, 0).to(outputs.dtype)
+    function = loss_function(task, loss)
+    if hasattr(function, "bounded"):
+        each = function.bounded(outputs, known, above)
+    else:
+        every = known.repeat(1, outputs.shape[1] // known.shape[1])
+        kept = torch.minimum(outputs, every) if above else torch.maximum(outputs, every)
+        each = function(kept, known)
+    return torch.where(present, each, 0), present
 
 
 def each_loss(

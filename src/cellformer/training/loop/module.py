@@ -119,12 +119,20 @@ class CellularModule(pl.LightningModule):
             batch = replace(batch, part=replace(batch.part, seed=self._step_seed()))
         targets = self.scaling.scale(_targets(batch))
         outputs = self.model(batch).float()
-        total, present = total_loss(self.task, self.loss, outputs, targets, self.class_weights)
+        total, present = total_loss(
+            self.task, self.loss, outputs, targets, self.class_weights, self._bounds(batch)
+        )
         everywhere = self.world.summed(torch.stack([total.detach(), present.to(total.dtype)]))
         number = everywhere[1].clamp(min=1)
         self.trained.add(everywhere[0] / number, complexes)
         self.log("train_loss_step", everywhere[0] / number, prog_bar=True)
         return total * self.world.size / number
+
+    def _bounds(self, batch: CellBatch) -> Float[Tensor, "row side"] | None:
+        """Those of unknown targets, in the units of training."""
+        if batch.bounds is None:
+            return None
+        return torch.cat([self.scaling.scale(side) for side in batch.bounds.tensor_split(2, 1)], 1)
 
     def _step_seed(self) -> int:
         return self.seed * 1_000_003 + self.global_step

@@ -42,6 +42,23 @@ class Gaussian:
             each = each * (2 * self.beta * log_deviation.detach()).exp()
         return each
 
+    def bounded(
+        self,
+        outputs: Float[Tensor, "row output"],
+        bounds: Float[Tensor, "row target"],
+        above: bool,
+    ) -> Float[Tensor, "row target"]:
+        """Minus the logarithm of the probability of what is above, or below, a bound.
+
+        Source: Tobin, "Estimation of relationships for limited dependent variables" (1958).
+        """
+        mean, log_deviation = _blocks(outputs, self.columns)
+        apart = (mean - bounds) / log_deviation.exp()
+        each: Tensor = -torch.special.log_ndtr(apart if above else -apart)
+        if outputs.requires_grad and self.beta:
+            each = each * (2 * self.beta * log_deviation.detach()).exp()
+        return each
+
 
 @dataclass(frozen=True)
 class Quantile:
@@ -63,15 +80,42 @@ class Quantile:
         self, outputs: Float[Tensor, "row output"], targets: Float[Tensor, "row target"]
     ) -> Float[Tensor, "row target"]:
         """The loss of each target."""
-        median, below, above = _blocks(outputs, self.columns)
-        tail = torch.tensor((1 - self.level) / 2, dtype=torch.float64)
-        reach = -float(torch.special.ndtri(tail))
-        total = (targets - median).abs() / 2
-        for share, end in ((tail, median - reach * below.exp()),
-                           (1 - tail, median + reach * above.exp())):  # fmt: skip
-            left = targets - end
-            total = total + torch.maximum(float(share) * left, (float(share) - 1) * left)
+        return sum(
+            (self._pinball(share, targets - end) for share, end in self._ends(outputs)),
+            torch.zeros_like(targets),
+        )
+
+    def bounded(
+        self,
+        outputs: Float[Tensor, "row output"],
+        bounds: Float[Tensor, "row target"],
+        above: bool,
+    ) -> Float[Tensor, "row target"]:
+        """The loss of bounds that the truth is above, or below: of the ends on the wrong side.
+
+        Source: Powell, "Censored regression quantiles" (1986).
+        """
+        total = torch.zeros_like(bounds)
+        for share, end in self._ends(outputs):
+            left = bounds - end
+            wrong = left.clamp(min=0) if above else left.clamp(max=0)
+            total = total + self._pinball(share, wrong)
         return total
+
+    def _ends(self, outputs: Float[Tensor, "row output"]) -> list[tuple[float, Tensor]]:
+        """The median and both ends, after the share of values that lie below each."""
+        median, below, above = _blocks(outputs, self.columns)
+        tail = (1 - self.level) / 2
+        reach = -float(torch.special.ndtri(torch.tensor(tail, dtype=torch.float64)))
+        return [
+            (0.5, median),
+            (tail, median - reach * below.exp()),
+            (1 - tail, median + reach * above.exp()),
+        ]
+
+    @staticmethod
+    def _pinball(share: float, left: Float[Tensor, "row target"]) -> Float[Tensor, "row target"]:
+        return torch.maximum(share * left, (share - 1) * left)
 
 
 def spreads(outputs: Float[Tensor, "row output"], targets: int) -> Float[Tensor, "row side"] | None:

@@ -4,6 +4,8 @@ import dataclasses
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from cellformer.basics.archives import one_line
 from cellformer.basics.decoding import decoded
 from cellformer.basics.parts.reference import Reference, module_name
@@ -138,4 +140,9 @@ def scaling_of(materials: Materials, chosen: TrainingConfig) -> Scaling:
     task = materials.task
     if task.kind != "regression" or not chosen.standardize:
         return Scaling.none(len(task.targets))
-    return Scaling.fit(materials.complexes.targets_of(materials.split["train"]))
+    complexes, chosen = materials.complexes, materials.split["train"]
+    known = complexes.targets_of(chosen)
+    if complexes.bounds is not None:  # which may lie far from the values that are known
+        above, below = np.split(complexes.bounds[chosen], 2, axis=1)
+        known = np.concatenate([known, above, below])
+    return Scaling.fit(known)
