@@ -56,11 +56,12 @@ def test_a_name_that_is_another_molecule_s_gives_no_false_picture(toluene):
 
     from cellformer.drawing.notebook import _of_molecule
 
-    positions, labels = _of_molecule(toluene)
-    assert positions.shape == (7, 2)
-    assert labels == [""] * 7
-    assert _of_molecule(replace(toluene, name="CCCCCCC")) == (None, None)
-    assert _of_molecule(replace(toluene, name="a mesh")) == (None, None)
+    told = _of_molecule(toluene)
+    assert told["positions"].shape == (7, 2)
+    assert told["labels"] == [""] * 7
+    assert sorted(told["orders"]) == [1.0] + [1.5] * 6
+    assert _of_molecule(replace(toluene, name="CCCCCCC")) == {}
+    assert _of_molecule(replace(toluene, name="a mesh")) == {}
 
 
 def test_what_is_too_large_or_empty_has_no_picture():

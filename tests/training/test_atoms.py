@@ -167,8 +167,9 @@ def test_what_is_of_whole_molecules_is_refused_in_one_line(run, written, tmp_pat
     assert "charge" in write_report(run).read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="explanations are of one prediction per"):
         cf.load(run).explain("CCO")
-    with pytest.raises(ValueError, match="the explorer shows one"):
-        Explorer.open(run)
+    explorer = Explorer.open(run)
+    (told,) = explorer.predict(explorer.subject("CCO", None))
+    assert "3 atoms, " in told["value"]
     for field, value in (("molecule_descriptors", "morgan"), ("descriptors", ("row",))):
         table = pd.read_csv(written).assign(row=1.5)
         table.to_csv(tmp_path / "more.csv", index=False)

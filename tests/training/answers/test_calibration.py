@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import expit, softmax
+from scipy.stats import norm
 from sklearn.metrics import brier_score_loss, log_loss
 from torchmetrics.functional.classification import (
     binary_calibration_error,
@@ -9,7 +10,7 @@ from torchmetrics.functional.classification import (
 )
 
 from cellformer.data.dataset import Task
-from cellformer.training.answers.calibration import reliability
+from cellformer.training.answers.calibration import doubts_judged, reliability
 
 RANDOM = np.random.default_rng(0)
 BINARY = Task("binary", ("a", "b"), "rocauc", (0, 1))
@@ -67,3 +68,17 @@ def test_perfect_and_hopeless_predictions():
 def test_targets_without_values_and_regressions_have_no_figures():
     assert reliability(BINARY, np.zeros((2, 2)), np.full((2, 2), np.nan)) == {}
     assert reliability(Task("regression", ("a",), "mae"), np.zeros((2, 1)), np.zeros((2, 1))) == {}
+
+
+def test_deviations_are_judged_by_what_comes_true():
+    task = Task("regression", ("a", "b"), "mae")
+    deviation = np.tile(np.linspace(0.5, 2, 4000)[:, None], 2)
+    errors = np.random.default_rng(0).normal(size=(4000, 2)) * deviation
+    targets = np.stack([errors[:, 0], np.where(np.arange(4000) < 1, 3.0, np.nan)], axis=1)
+    told = doubts_judged(task, np.zeros((4000, 2)), targets, deviation)
+    assert list(told) == ["a"]  # of the other there is one value
+    assert told["a"]["deviation"] == pytest.approx(1, abs=0.03)
+    assert told["a"]["nll"] == pytest.approx(-norm(0, deviation[:, 0]).logpdf(errors[:, 0]).mean())
+    assert 0.2 < told["a"]["order"] < 0.6
+    none = doubts_judged(task, np.zeros((4000, 2)), targets, np.zeros((4000, 2)))
+    assert none["a"] == {"nll": None, "deviation": None, "order": None}

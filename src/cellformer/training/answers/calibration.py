@@ -1,5 +1,6 @@
 """Whether predicted probabilities are those that come true."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,27 +50,30 @@ def doubts_judged(
     outputs: NDArray[np.floating],
     targets: NDArray[np.floating],
     deviation: NDArray[np.floating],
-) -> dict[str, dict[str, float]]:
+) -> dict[str, dict[str, float | None]]:
     """For each target, whether the deviations that are told of values come true.
 
     ``nll``: minus the mean logarithm of the likelihood under normal distributions. ``deviation``:
     the root mean square of errors in units of their deviation, 1 where these are right.
     ``order``: Spearman's correlation of absolute errors with deviations. Nothing is told of a
-    target with fewer than two values.
+    target with fewer than two values, and None where a deviation is zero.
     """
-    told: dict[str, dict[str, float]] = {}
+    told: dict[str, dict[str, float | None]] = {}
     for column, name in enumerate(task.targets):
         known = ~np.isnan(targets[:, column])
         if known.sum() < 2:
             continue
-        error = (values_of(task, outputs) - targets)[known, column].astype(np.float64)
-        spread = np.maximum(deviation[known, column].astype(np.float64), 1e-300)
-        density = np.square(error / spread) / 2 + np.log(spread * np.sqrt(2 * np.pi))
-        told[name] = {
+        error = np.abs((values_of(task, outputs) - targets)[known, column].astype(np.float64))
+        spread = deviation[known, column].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):  # members that agree have no spread
+            relative = error / spread
+            density = relative**2 / 2 + np.log(spread * np.sqrt(2 * np.pi))
+        values = {
             "nll": float(density.mean()),
-            "deviation": float(np.sqrt(np.square(error / spread).mean())),
-            "order": spearman(torch.from_numpy(np.abs(error)), torch.from_numpy(spread)),
+            "deviation": float(np.sqrt((relative**2).mean())),
+            "order": spearman(torch.from_numpy(error), torch.from_numpy(spread)),
         }
+        told[name] = {key: value if math.isfinite(value) else None for key, value in values.items()}
     return told
 
 

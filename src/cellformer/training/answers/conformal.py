@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,10 @@ class Residuals:
     @classmethod
     def read(cls, path: Path) -> "Residuals":
         """Reads what `write` wrote; raises ValueError, naming the file, where it is off."""
-        kept = decoded(_KeptErrors, read_sealed(path), str(path))
+        values: Any = read_sealed(path)
+        if isinstance(values, dict):  # runs of before say nothing of it
+            values = {"relative": False, **values}
+        kept = decoded(_KeptErrors, values, str(path))
         errors = tuple(np.sort(np.asarray(each, np.float64)) for each in kept.errors.values())
         return cls(tuple(kept.errors), errors, kept.source, kept.relative)
 
@@ -126,7 +129,7 @@ class _KeptErrors:
     format: int
     source: str
     errors: Mapping[str, tuple[float, ...]]  # by target
-    relative: bool = False  # runs of before say nothing of it
+    relative: bool
 
     def __post_init__(self) -> None:
         if self.format != FORMAT:

@@ -130,8 +130,10 @@ def pooled(
     if len(answers) == 1:
         return np.asarray(answers[0])
     if task.kind == "regression":
-        values = values_of(task, answers)
-        apart, between = deviations_of(task, answers) or (), values.var(axis=0)
+        values, apart = values_of(task, answers), deviations_of(task, answers)
+        if apart is None:
+            return np.asarray(values.mean(axis=0))
+        between = values.var(axis=0)
         mixed = [np.sqrt((each**2).mean(axis=0) + between) for each in apart]
         return np.concatenate([values.mean(axis=0), *mixed], axis=1)
     wide = answers.astype(np.float64)

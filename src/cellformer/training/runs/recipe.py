@@ -93,7 +93,7 @@ class Recipe:
                 raise ValueError(f"scaling is not of {len(task.targets)} targets")
             model = ModelConfig.from_dict(values["model"])
             each, rest = divmod(model.data.outputs, task.outputs)
-            if rest or (each != 1 and task.kind != "regression"):
+            if rest or each not in ((1, 2, 3) if task.kind == "regression" else (1,)):
                 raise ValueError(f"model has {model.data.outputs} outputs, task {task.outputs}")
             return cls(task, scaling, model, plan_from_dict(values["attention"]))
         except PartRefusedError as error:
@@ -140,9 +140,9 @@ def scaling_of(materials: Materials, chosen: TrainingConfig) -> Scaling:
     task = materials.task
     if task.kind != "regression" or not chosen.standardize:
         return Scaling.none(len(task.targets))
-    complexes, chosen = materials.complexes, materials.split["train"]
-    known = complexes.targets_of(chosen)
+    complexes, learned = materials.complexes, materials.split["train"]
+    known = complexes.targets_of(learned)
     if complexes.bounds is not None:  # which may lie far from the values that are known
-        above, below = np.split(complexes.bounds[chosen], 2, axis=1)
+        above, below = np.split(complexes.bounds[learned], 2, axis=1)
         known = np.concatenate([known, above, below])
     return Scaling.fit(known)
