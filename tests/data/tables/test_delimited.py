@@ -72,6 +72,7 @@ def test_the_separator_is_not_what_a_name_or_a_cell_contains():
     assert detect_separator("smiles\nC\n") == ","
     assert detect_separator("a;b,c\n1;2,5\n1;3,5\n") == ","  # as even as ;, and more usual
     assert detect_separator("a;b\n1;2,5\n1;3\n") == ";"
+    assert detect_separator('"smiles"\t"y"\n"C"\t"0,5"\n"CC"\t"1,5"\n') == "\t"
 
 
 def test_blank_lines_are_no_rows():
