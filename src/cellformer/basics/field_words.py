@@ -15,9 +15,9 @@ _TYPES = {
 }
 _UNION = re.compile(
     r"Does not validate against any of the Union subtypes Subtypes: \[(?P<types>.*?)\] Errors: .*?"
-    r"Given value type: <class '\w+'> Given value: (?P<value>.*)"
+    r"Given value type: <class '\w+'> Given value: ?(?P<value>.*)"
 )
-_ONE = re.compile(r"Expected an? (?P<types>.*?)\. Got value: (?P<value>.*)")
+_ONE = re.compile(r"Expected an? (?P<types>.*?)\. Got value: ?(?P<value>.*)")
 _TYPE = re.compile(
     r"<class '(?P<name>\w+)'>|(?:typing\.)?Literal\[(?P<choices>[^]]*)\]"
     r"|tuple\[(?P<parts>[^]]*)\]"
@@ -31,6 +31,7 @@ def plain(message: str) -> str:
     text = re.sub(r"Problems parsing config: (.*)", r"not to be read as YAML: \1", text)
     text = re.sub(r' in "<unicode string>",', ",", text)
     text = re.sub(r"Unexpected config: ?(.*)", _no_fields, text)
+    text = re.sub(r"Unable to load config (.*?) - .*", r"there is no file \1 with its fields", text)
     return _ONE.sub(_expected, _UNION.sub(_expected, text))
 
 
@@ -42,7 +43,7 @@ def _no_fields(found: re.Match[str]) -> str:
 def _expected(found: re.Match[str]) -> str:
     words = [_worded(each) for each in _TYPE.finditer(found["types"])] or [found["types"]]
     words.sort(key=lambda word: word == "null")  # which stands last
-    return f"expected {' or '.join(words)}, got {found['value']}"
+    return f"expected {' or '.join(words)}, got {found['value'] or 'nothing'}"
 
 
 def _worded(found: re.Match[str]) -> str:

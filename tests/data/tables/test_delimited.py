@@ -121,7 +121,7 @@ def test_a_table_larger_than_the_sample_and_a_very_long_cell():
         (b"smiles,y\n\n\nC\n", "line 4: 1 cells"),
         (b'smiles,y\nO,"a\nb"\nC,1,2\n', "line 4: 3 cells"),
         (b'smiles,y\n"C,1\n', "line 2: "),
-        (b"smiles;y;z\nC;1;2\nC;1\n", r"contains ';' must stand in double quotes"),
+        (b"smiles;y;z\nC;1;2\nC;1\n", r"contains ';' or a line break must stand in double quotes"),
         (b"\x1f\x8bnonsense", "cannot be read"),
         (gzip.compress(b"smiles\n" + b"CCO\n" * 1000, mtime=0)[:-12], "cannot be read"),
     ],

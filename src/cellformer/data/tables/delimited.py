@@ -231,7 +231,8 @@ def _cells(
                 sign = {",": "a comma", "\t": "a tab"}.get(separator, repr(separator))
                 raise ValueError(
                     f"{where}, line {number}: {len(cells)} cells where the header names {width} "
-                    f"columns; a cell that contains {sign} must stand in double quotes"
+                    f"columns; a cell that contains {sign} or a line break must stand in double "
+                    "quotes"
                 ) from None
         raise ValueError(f"{where} is not a table: {error}") from None
     frame: pd.DataFrame = table.slice(1).to_pandas(self_destruct=True, split_blocks=True)
