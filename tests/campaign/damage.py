@@ -25,7 +25,7 @@ class Damage:
         if self.kind == "swap":
             data, others = path.read_bytes(), (folder / self.other).read_bytes()
             for file, content in ((path, others), (folder / self.other, data)):
-                file.unlink()
+                file.unlink()  # as below
                 file.write_bytes(content)
             return
         changed = bytearray(path.read_bytes())

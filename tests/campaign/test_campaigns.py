@@ -1,8 +1,11 @@
+import sys
+
 import numpy as np
 import pytest
 
+from campaign import __main__ as program
 from campaign.commands import Commands
-from campaign.engine import BrokenError, generator, play
+from campaign.engine import BrokenError, Done, Find, generator, play
 from campaign.named import CAMPAIGNS
 
 SECONDS, MOST = 2.0, 8  # scripts/campaign takes longer
@@ -73,3 +76,22 @@ def test_commands_end_as_in_a_shell_and_can_be_killed(commands, tmp_path):
     assert killed.killed
     with pytest.raises(BrokenError, match="ended with -9"):
         killed.said()
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_the_command_ends_with_1_and_says_how_to_see_a_find_again(
+    wrong, tmp_path, monkeypatch, capsys
+):
+    def turn(name, folder, seed, seconds, first):
+        find = Find(name, seed, first + 1, "it broke", "kept") if wrong else None
+        return [Done(first, 0.1, ("a message of row 1", "a message of row 2")),
+                Done(first + 1, 0.1, (), find)]  # fmt: skip
+
+    monkeypatch.setattr(program, "_done_in_turn", turn)
+    words = ["campaign", "--minutes", "0", "--seed", "7", "--folder", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", words)
+    assert program.main() == int(wrong)
+    told = capsys.readouterr().out
+    assert all(f"{name} 2 cases" in told for name in CAMPAIGNS)
+    assert ("scripts/campaign --only kills --seed 7 --case 1" in told) == wrong
+    assert (tmp_path / "kills-7-messages.txt").read_text() == "a message of row 1\n"
