@@ -3,7 +3,12 @@ import time
 import pytest
 import yaml
 
-from cellformer.basics.aliases import TooManyAliasesError, check_aliases
+from cellformer.basics.aliases import (
+    KeyTwiceError,
+    TooManyAliasesError,
+    check_aliases,
+    check_keys_once,
+)
 from cellformer.cli.main import main
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -29,6 +34,25 @@ def test_aliases_that_save_some_writing_are_not(text):
 def test_what_is_no_yaml_is_told_as_such():
     with pytest.raises(yaml.YAMLError, match="undefined alias"):
         check_aliases("a: *b\nc: & d")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("a: 1\na: 2\n", 2), ("- b: {c: 1, c: 1}\n", 1), ('{"a": 1, "a": 2}', 1)]
+)
+def test_a_key_twice_in_a_mapping_is_refused(text, line):
+    with pytest.raises(KeyTwiceError, match=f"is there twice, line {line}; keep one"):
+        check_keys_once(text)
+
+
+@pytest.mark.parametrize("text", ["", "a: {b: 1}\nc: {b: 1}\n", "- a: 1\n- a: 1\n", ITSELF])
+def test_a_key_in_several_mappings_is_not(text):
+    check_keys_once(text)
+
+
+@pytest.mark.parametrize("check", [check_aliases, check_keys_once])
+def test_what_is_nested_without_end_is_no_crash(check):
+    with pytest.raises(yaml.YAMLError, match="nested too deeply"):
+        check("&a [*a, " + "[" * 5000)
 
 
 @pytest.mark.parametrize("text", [BOMB, ITSELF])

@@ -1,4 +1,4 @@
-"""Damaged copies of files: one bit flipped, an end cut off, a stretch of zeros; all from a seed."""
+"""Damaged copies of files: a bit flipped, an end cut off, zeros, files swapped; all from a seed."""
 
 import shutil
 import time
@@ -14,23 +14,30 @@ class Damage:
     """What happens to one file of a folder."""
 
     file: str  # its path in the folder
-    kind: str  # "flip", "cut" or "zeros"
+    kind: str  # "flip", "cut", "zeros" or "swap"
     place: int  # the first byte that is concerned
     bit: int = 0  # of a flip
+    other: str = ""  # the file that a swap exchanges it for
 
     def __call__(self, folder: Path) -> None:
         """Does it to the file in the folder."""
         path = folder / self.file
-        data = bytearray(path.read_bytes())
+        if self.kind == "swap":
+            data, others = path.read_bytes(), (folder / self.other).read_bytes()
+            for file, content in ((path, others), (folder / self.other, data)):
+                file.unlink()  # as below
+                file.write_bytes(content)
+            return
+        changed = bytearray(path.read_bytes())
         if self.kind == "flip":
-            data[self.place] ^= 1 << self.bit
+            changed[self.place] ^= 1 << self.bit
         elif self.kind == "cut":
-            del data[self.place :]
+            del changed[self.place :]
         else:
-            stretch = data[self.place : self.place + 512]  # a sector of a disk
-            data[self.place : self.place + 512] = bytes(len(stretch))
+            stretch = changed[self.place : self.place + 512]  # a sector of a disk
+            changed[self.place : self.place + 512] = bytes(len(stretch))
         path.unlink()  # what is mapped elsewhere stays as it is
-        path.write_bytes(data)
+        path.write_bytes(changed)
 
 
 def damages(folder: Path, seed: int, kinds: tuple[str, ...] = ("flip",)) -> Iterator[Damage]:
@@ -45,7 +52,15 @@ def damages(folder: Path, seed: int, kinds: tuple[str, ...] = ("flip",)) -> Iter
         if rng.integers(4) == 0:  # or the end, where archives have their directory
             place = size - 1 - place
         kind = kinds[rng.integers(len(kinds))]
-        yield Damage(path.relative_to(folder).as_posix(), kind, place, int(rng.integers(8)))
+        bit = int(rng.integers(8))
+        other = files[rng.integers(len(files))] if kind == "swap" else None
+        yield Damage(
+            path.relative_to(folder).as_posix(),
+            kind,
+            place,
+            bit,
+            other.relative_to(folder).as_posix() if other else "",
+        )
 
 
 def campaign(

@@ -117,12 +117,14 @@ def test_whatever_is_damaged_in_a_run_folder_is_named_or_has_no_effect(run, tiny
 def test_damages_are_of_a_seed_and_reach_every_file(tmp_path):
     for name in ("a", "b", "c"):
         (tmp_path / name).write_bytes(bytes(1000))
-    stream = damages(tmp_path, 1, ("flip", "cut", "zeros"))
+    kinds = ("flip", "cut", "zeros", "swap")
+    stream = damages(tmp_path, 1, kinds)
     first = [next(stream) for _ in range(60)]
-    again = damages(tmp_path, 1, ("flip", "cut", "zeros"))
+    again = damages(tmp_path, 1, kinds)
     assert [next(again) for _ in range(60)] == first
     assert {damage.file for damage in first} == {"a", "b", "c"}
-    assert {damage.kind for damage in first} == {"flip", "cut", "zeros"}
+    assert {damage.kind for damage in first} == set(kinds)
+    assert {damage.other for damage in first} == {"", "a", "b", "c"}
 
 
 @pytest.mark.parametrize(
@@ -137,6 +139,15 @@ def test_a_damage_does_what_it_says(tmp_path, damage, left):
     (tmp_path / "a").write_bytes(bytes([1, 1, 1, 1]))
     damage(tmp_path)
     assert (tmp_path / "a").read_bytes() == left
+
+
+def test_a_swap_gives_each_of_two_files_what_the_other_held(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+    Damage("a", "swap", 0, other="b")(tmp_path)
+    assert [(tmp_path / name).read_text() for name in ("a", "b")] == ["b", "a"]
+    Damage("a", "swap", 0, other="a")(tmp_path)
+    assert (tmp_path / "a").read_text() == "b"
 
 
 def test_a_campaign_ends_in_time_and_leaves_what_it_copies(tmp_path):

@@ -1,4 +1,4 @@
-"""YAML whose aliases would make it grow without bound."""
+"""YAML that says something else than it seems to: by endless aliases, or one key twice."""
 
 import yaml
 
@@ -10,6 +10,10 @@ class TooManyAliasesError(yaml.YAMLError):
     """A document is larger than it looks; reading it would take all memory and time."""
 
 
+class KeyTwiceError(yaml.YAMLError):
+    """A document gives a value twice, of which a reader would drop the first."""
+
+
 def check_aliases(text: str) -> None:
     """Raises TooManyAliasesError where aliases of a document contain one another too often.
 
@@ -18,12 +22,41 @@ def check_aliases(text: str) -> None:
     """
     if "*" not in text or "&" not in text:
         return
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    root = _composed(text)
     if root is not None and _size(root, {}) > MOST_NODES:
         raise TooManyAliasesError(
             f"its aliases (*name) stand for more than {MOST_NODES:,} values, or for themselves; "
             "write the values where they belong"
         )
+
+
+def check_keys_once(text: str) -> None:
+    """Raises KeyTwiceError where a mapping has a key twice, and YAMLError where it is no YAML."""
+    root = _composed(text)
+    waiting, seen = [root] if root else [], {id(root)}
+    while waiting:
+        node = waiting.pop()
+        parts: list[yaml.Node] = []
+        if isinstance(node, yaml.MappingNode):
+            names: set[str] = set()
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                    if key.value in names:
+                        line = key.start_mark.line + 1
+                        raise KeyTwiceError(f"{key.value!r} is there twice, line {line}; keep one")
+                    names.add(key.value)
+                parts.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            parts = node.value
+        waiting += [part for part in parts if id(part) not in seen]
+        seen.update(map(id, parts))
+
+
+def _composed(text: str) -> yaml.Node | None:
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deeply to be a configuration") from None
 
 
 def _size(node: yaml.Node, known: dict[int, float]) -> float:

@@ -4,14 +4,15 @@ import re
 import sys
 from argparse import Action, HelpFormatter
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
 from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 
-from cellformer.basics.aliases import check_aliases
+from cellformer.basics.aliases import check_aliases, check_keys_once
+from cellformer.basics.field_words import plain
 from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
@@ -31,14 +32,27 @@ class Parser(ArgumentParser):
     vocabulary: tuple[str, ...] = ()
     left_out: Sequence[Action] = ()
     """Options that help does not show."""
+    reading: str = ""
+    """What errors begin with: the configuration file at hand, if any."""
 
     def __init__(self, **settings: Any):
         super().__init__(allow_abbrev=False, formatter_class=Formatter, **settings)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints what is wrong and ends with exit code 2."""
-        say(f"{message}{suggestion(message, self.vocabulary)}")
+        say(f"{self.reading}{plain(message)}{suggestion(message, self.vocabulary)}")
         sys.exit(USAGE_ERROR)
+
+    def parse_path(self, path: Any, *arguments: Any, **settings: Any) -> Namespace:
+        """The values of a configuration file, which errors name."""
+        self.reading = f"{path}: "
+        try:
+            read: Namespace = super().parse_path(path, *arguments, **settings)
+            return read
+        except UnicodeError as error:
+            self.error(f"{error}; save it as UTF-8", error)
+        finally:
+            self.reading = ""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse's own keeps it to itself where the message cannot be written
@@ -54,14 +68,28 @@ class Parser(ArgumentParser):
 def guard_yaml() -> None:
     """Lets --config take the config.json of a run, and a copy of it that was edited.
 
-    Refuses files whose aliases make them grow without bound.
+    Refuses files whose aliases make them grow without bound, and those that give a value twice.
     """
     set_loader("yaml", _values, (yaml.YAMLError,))
 
 
 def _values(text: str) -> Any:
     check_aliases(text)
+    check_keys_once(text)
     return without_checksum(LOAD_YAML(text))
+
+
+def check_parts(chosen: Namespace) -> None:
+    """Raises ValueError where a file gives a part of the configuration something but fields."""
+    for part in fields(RunConfig):
+        found = chosen.get(part.name, None)
+        of_fields = is_dataclass(part.default_factory) and part.name in chosen
+        if of_fields and not isinstance(found, Namespace):
+            shown = "null" if found is None else found
+            raise ValueError(
+                f"{part.name} has fields, so it cannot be {shown}; leave it out, or give it some, "
+                "as in {training: {epochs: 5}}"
+            )
 
 
 def add_output(parser: Parser, what: str) -> None:

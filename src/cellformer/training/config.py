@@ -12,6 +12,7 @@ from typing import Any, Literal
 from jsonargparse import ArgumentError, ArgumentParser
 
 from cellformer.basics.checks import at_least, positive, share
+from cellformer.basics.field_words import plain
 from cellformer.basics.keys import check_given, check_keys
 from cellformer.basics.sealed import read_sealed
 from cellformer.data.readers.catalog import READERS
@@ -343,15 +344,10 @@ class RunConfig:
         try:
             run = parser.instantiate(parser.parse_object({"run": values})).run
         except (ArgumentError, TypeError, ValueError) as error:
-            raise ValueError(f"{where}: {_on_a_line(error)}") from error
+            text = re.sub(r"^run\.", "", plain(str(error)))
+            raise ValueError(f"{where}: {text}") from error
         assert isinstance(run, RunConfig)
         return run
-
-
-def _on_a_line(error: Exception) -> str:
-    """What jsonargparse says of a field, without its own words for it."""
-    text = " ".join(str(error).split())
-    return re.sub(r"<class '(\w+)'>", r"\1", re.sub(r'Parser key "run\.?([^"]*)"', r"\1", text))
 
 
 def _of_before(data: dict[str, Any]) -> dict[str, Any]:

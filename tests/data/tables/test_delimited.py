@@ -72,6 +72,7 @@ def test_the_separator_is_not_what_a_name_or_a_cell_contains():
     assert detect_separator("smiles\nC\n") == ","
     assert detect_separator("a;b,c\n1;2,5\n1;3,5\n") == ","  # as even as ;, and more usual
     assert detect_separator("a;b\n1;2,5\n1;3\n") == ";"
+    assert detect_separator('"smiles"\t"y"\n"C"\t"0,5"\n"CC"\t"1,5"\n') == "\t"
 
 
 def test_blank_lines_are_no_rows():
@@ -120,7 +121,7 @@ def test_a_table_larger_than_the_sample_and_a_very_long_cell():
         (b"smiles,y\n\n\nC\n", "line 4: 1 cells"),
         (b'smiles,y\nO,"a\nb"\nC,1,2\n', "line 4: 3 cells"),
         (b'smiles,y\n"C,1\n', "line 2: "),
-        (b"smiles;y;z\nC;1;2\nC;1\n", r"contains ';' must stand in double quotes"),
+        (b"smiles;y;z\nC;1;2\nC;1\n", r"contains ';' or a line break must stand in double quotes"),
         (b"\x1f\x8bnonsense", "cannot be read"),
         (gzip.compress(b"smiles\n" + b"CCO\n" * 1000, mtime=0)[:-12], "cannot be read"),
     ],

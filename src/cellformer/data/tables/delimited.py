@@ -131,8 +131,8 @@ def detect_charset(stream: io.BufferedIOBase, where: str) -> str:
 
 def detect_separator(sample: str) -> str:
     """The separator that divides the first lines most evenly, then into the most cells."""
-
-    unquoted = re.sub(r'"[^"]*"', "", sample)
+    # A word stands for what is in quotes: between tabs nothing would look like a blank line.
+    unquoted = re.sub(r'"[^"]*"', "word", sample)
     lines = [line for line in re.split(r"[\r\n]+", unquoted) if line.strip()][:SAMPLE_LINES]
 
     def evenness(separator: str) -> tuple[bool, int]:
@@ -231,7 +231,8 @@ def _cells(
                 sign = {",": "a comma", "\t": "a tab"}.get(separator, repr(separator))
                 raise ValueError(
                     f"{where}, line {number}: {len(cells)} cells where the header names {width} "
-                    f"columns; a cell that contains {sign} must stand in double quotes"
+                    f"columns; a cell that contains {sign} or a line break must stand in double "
+                    "quotes"
                 ) from None
         raise ValueError(f"{where} is not a table: {error}") from None
     frame: pd.DataFrame = table.slice(1).to_pandas(self_destruct=True, split_blocks=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from cellformer.basics.aliases import check_aliases
+from cellformer.basics.aliases import check_aliases, check_keys_once
 from cellformer.basics.keys import check_keys
 from cellformer.training.config import RunConfig
 
@@ -77,6 +77,7 @@ class SearchSpace:
         try:
             text = path.read_text(encoding="utf-8")
             check_aliases(text)
+            check_keys_once(text)
             values = yaml.safe_load(text)
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise ValueError(f"{path}: cannot be read as a search space ({error})") from error

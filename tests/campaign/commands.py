@@ -1,0 +1,227 @@
+"""Commands of ``cellformer`` in processes of their own, without the time that imports take.
+
+A server imports everything once and then forks a process for each command, which runs it as the
+shell would: arguments, folder, streams and environment of its own, and an exit code. It can kill
+the process after a while, and ends one that hangs.
+"""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from campaign.engine import BrokenError
+
+HANGS = 240.0
+"""Seconds after which a command of a small case hangs."""
+MEMORY = 12 << 30
+"""Bytes of address space of a command, so that none takes the machine."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of a command: its exit code, negative for a signal, and what it printed."""
+
+    words: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def killed(self) -> bool:
+        """Whether it ended by SIGKILL."""
+        return self.code == -signal.SIGKILL
+
+    def said(self, *names: str) -> str:
+        """The last line, once it is sure that the command ended in order; empty if all went well.
+
+        ``names`` are what a message may name, at least one of them. Raises BrokenError for a
+        traceback, a signal, an unknown exit code, or a failure not told in one line.
+        """
+        where = " ".join(self.words)
+        told = self.err[-2000:]
+        for trace in ("Traceback (most recent", "Fatal Python error", "Warning: "):
+            if trace in self.err:
+                raise BrokenError(f"{where}: {trace}...\n{told}")
+        if self.code == 0:
+            return ""
+        if self.code not in (1, 2, 70):
+            raise BrokenError(f"{where}: ended with {self.code}\n{told}")
+        lines = [line for line in self.err.splitlines() if line.startswith("cellformer: ")]
+        every_row = "rows could not be predicted" in self.err
+        if every_row and not lines:  # which the table tells row by row
+            return self.err.splitlines()[-1]
+        if len(lines) != 1 or not self.err.rstrip().endswith(lines[0].rstrip()):
+            raise BrokenError(f"{where}: {len(lines)} lines of errors, and not last\n{told}")
+        if names and not any(name in lines[0] for name in names):
+            raise BrokenError(f"{where}: the message names none of {names}: {lines[0]}")
+        return lines[0]
+
+
+class Commands:
+    """The server of commands, from the first one on until the with block ends, or `close`."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+
+    def _started(self) -> "subprocess.Popen[str]":
+        if self.process is None:
+            paths = [str(Path(__file__).parents[1]), *filter(None, sys.path)]
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "campaign.commands"],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        return self.process
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the server."""
+        if self.process is not None:
+            assert self.process.stdin is not None
+            assert self.process.stdout is not None
+            self.process.stdin.close()
+            self.process.wait()
+            self.process.stdout.close()
+            self.process = None
+
+    def __call__(
+        self,
+        folder: Path,
+        *words: object,
+        kill_after: float | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Ended:
+        """Runs a command in a folder; SIGKILL ends it after some seconds if that is asked for.
+
+        Raises BrokenError where it hangs.
+        """
+        given = tuple(map(str, words))
+        order = {"words": given, "folder": str(folder), "kill_after": kill_after,
+                 "env": dict(env or {})}  # fmt: skip
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(order) + "\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        out, err = ((folder / name).read_text("utf-8", "replace") for name in (".out", ".err"))
+        if answer["hangs"]:
+            raise BrokenError(f"{' '.join(given)}: hangs\n{err[-2000:]}")
+        return Ended(given, answer["code"], out, err, answer["seconds"])
+
+
+def _serve() -> int:
+    """Forks a process for each line of the standard input; its exit code in the forked ones."""
+    import lightning
+    import pandas
+    import rdkit.Chem
+    import tensorboard  # noqa: F401  # with all that they import
+
+    import cellformer.cli.main
+    import cellformer.report.write
+    import cellformer.training.answers.predict
+    import cellformer.training.train  # noqa: F401
+
+    _ = lightning, pandas, rdkit
+    _warm_up()
+    gc.collect()
+    gc.freeze()  # pages that no collection writes to stay shared
+    answers = sys.stdout
+    for line in sys.stdin:
+        order = json.loads(line)
+        began = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            return _command(order)
+        status, hangs = _waited(child, began, order["kill_after"])
+        answer = {"code": os.waitstatus_to_exitcode(status), "hangs": hangs,
+                  "seconds": time.monotonic() - began}  # fmt: skip
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    return 0
+
+
+def _warm_up() -> None:
+    """Loads what is compiled; on one thread, as other threads do not outlive a fork."""
+    import torch
+
+    import cellformer as cf
+    from cellformer.model.config import ArchitectureConfig, ModelConfig
+
+    torch.set_num_threads(1)
+    batch = cf.collate([cf.encode(cf.Rings()(cf.Graph.from_smiles("C1CC1")), cf.RWPe(2))])
+    config = ModelConfig.for_batch(batch, ArchitectureConfig(width=8, layers=1, heads=2))
+    for name in ("general-sparse", "pairwise-sparse"):
+        model = cf.CellularTransformer(config, cf.attention_plan(name))
+        model(batch).sum().backward()
+
+
+def _waited(child: int, began: float, kill_after: float | None) -> tuple[int, bool]:
+    hangs = False
+    while True:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            _kill_group(child)  # workers that were left
+            return status, hangs
+        passed = time.monotonic() - began
+        if kill_after is not None and passed >= kill_after:
+            os.kill(child, signal.SIGKILL)
+            kill_after = None
+        elif passed > HANGS:
+            hangs = True
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def _kill_group(child: int) -> None:
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _command(order: dict[str, Any]) -> int:
+    """What the forked process does."""
+    import resource
+
+    from cellformer.cli import start
+
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir(order["folder"])
+    os.environ.update(order["env"])
+    files: Sequence[tuple[str, int]] = (
+        (os.devnull, os.O_RDONLY),
+        (".out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+        (".err", os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+    )
+    for number, (name, flags) in enumerate(files):
+        opened = os.open(name, flags, 0o644)
+        os.dup2(opened, number)
+        os.close(opened)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.argv = ["cellformer", *order["words"]]
+    return start.main()
+
+
+if __name__ == "__main__":
+    sys.exit(_serve())
