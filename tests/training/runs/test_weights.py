@@ -65,3 +65,16 @@ def test_weights_of_another_model_are_refused_in_a_line(tmp_path):
     with pytest.raises(ValueError, match="cannot be loaded into the model") as told:
         load_weights(tmp_path / "best.safetensors", model())
     assert "\n" not in str(told.value)
+
+
+def test_weights_under_the_name_of_others_are_refused(tmp_path):
+    best, last = tmp_path / "best.safetensors", tmp_path / "last.safetensors"
+    for file in (best, last):
+        save_weights(file, torch.nn.Linear(2, 1))
+    swapped = best.read_bytes(), last.read_bytes()
+    last.write_bytes(swapped[0])
+    best.write_bytes(swapped[1])
+    with pytest.raises(FaultError, match=r"best\.safetensors holds what was written as last\."):
+        read_weights(best)
+    with pytest.raises(FaultError, match=r"last\.safetensors holds what was written as best\."):
+        read_weights(last)

@@ -14,6 +14,8 @@ from cellformer.basics.files import replace_atomically
 from cellformer.basics.sealed import FaultError
 
 CHECKSUM = "sha256"
+NAME = "file"
+"""The remark that says under which name weights were written: those of best and last fit both."""
 
 
 def save_weights(path: Path, model: nn.Module) -> None:
@@ -25,7 +27,7 @@ def write_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     """Writes weights by their names atomically."""
     tensors = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
     with replace_atomically(path) as unfinished:
-        unfinished.write_bytes(save(tensors, {CHECKSUM: _checksum(tensors)}))
+        unfinished.write_bytes(save(tensors, {CHECKSUM: _checksum(tensors), NAME: path.name}))
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
@@ -43,6 +45,8 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         raise FaultError(f"{path} cannot be read ({one_line(error)})", _cure(path)) from None
     if CHECKSUM in told and told[CHECKSUM] != _checksum(tensors):
         raise FaultError(f"{path} is damaged: its checksum differs", _cure(path))
+    if told.get(NAME, path.name) != path.name:
+        raise FaultError(f"{path} holds what was written as {told[NAME]}", _cure(path))
     return tensors
 
 
