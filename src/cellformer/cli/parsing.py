@@ -16,6 +16,7 @@ from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
 from cellformer.cli.help import Formatter, hidden
+from cellformer.cli.wording import plain
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
@@ -37,7 +38,7 @@ class Parser(ArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints what is wrong and ends with exit code 2."""
-        say(f"{message}{suggestion(message, self.vocabulary)}")
+        say(f"{plain(message, self.vocabulary)}{suggestion(message, self.vocabulary)}")
         sys.exit(USAGE_ERROR)
 
     def _print_message(self, message: str, file: Any = None) -> None:
