@@ -72,6 +72,12 @@ def check_writable(folder: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
 
 
+def check_folder(path: Path) -> None:
+    """Raises FileNotFoundError unless there is the folder for a file that is to be written."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}; make it")
+
+
 def cache_root() -> Path:
     """The folder of ``CELLFORMER_CACHE``, or the user's cache folder of this system."""
     chosen = os.environ.get("CELLFORMER_CACHE")

@@ -17,6 +17,7 @@ from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
 from cellformer.cli.help import Formatter, hidden
+from cellformer.cli.wording import as_options
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig
 
 USAGE_ERROR = 2
@@ -40,7 +41,8 @@ class Parser(ArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints what is wrong and ends with exit code 2."""
-        say(f"{self.reading}{plain(message)}{suggestion(message, self.vocabulary)}")
+        told = plain(message) if self.reading else as_options(message, self.vocabulary)
+        say(f"{self.reading}{told}{suggestion(message, self.vocabulary)}")
         sys.exit(USAGE_ERROR)
 
     def parse_path(self, path: Any, *arguments: Any, **settings: Any) -> Namespace:

@@ -61,7 +61,10 @@ class Task:
             "multiclass": ("accuracy",),
         }[self.kind]
         if self.metric not in allowed and ":" not in self.metric:
-            raise ValueError(f"the metric of a {self.kind} is one of {allowed}, not {self.metric}")
+            raise ValueError(
+                f"data.metric of a {self.kind} task is one of {', '.join(allowed)}, not "
+                f"{self.metric}"
+            )
         if self.kind == "regression" and self.labels:
             raise ValueError("a regression has no class labels")
         if self.kind == "binary" and len(self.labels) != 2:

@@ -209,7 +209,7 @@ def is_source(name: str | os.PathLike[str]) -> bool:
     )
 
 
-_PATH = re.compile(r".*\.[a-z][a-z0-9_]{1,7}|[\w. ~-]*(/[\w. ~-]+)+/?|.*\\.*\\.*")
+_PATH = re.compile(r".*\.[a-z][a-z0-9_]{1,7}|[\w. ~-]*(/[\w. ~-]+)+/?|.*\\.*\\.*|[\w. ~-]+/")
 """A text with the ending of a file's name, or with names between slashes."""
 
 
@@ -231,7 +231,7 @@ def no_source(word: str, reason: str = "") -> Exception:
     path = Path(word)
     if path.is_file():
         return ValueError(
-            f"{word}: files of this kind are not read; those are that end in {_ENDINGS}, and "
+            f"{word}: files of this kind are not read, only those that end in {_ENDINGS}, and "
             "meshes and point clouds"
         )
     if _PATH.fullmatch(word) and not did_you_mean(word, source_names()):

@@ -96,7 +96,10 @@ def _known(values: Column | Sequence[Value]) -> list[Any]:
 def _numbers(values: Column, where: str) -> Float64[np.ndarray, " row"]:
     if values.dtype != np.float64:
         numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
-        row = int((np.isnan(numbers) & ~pd.isna(values)).argmax())
+        wrong = np.isnan(numbers) & ~pd.isna(values)
+        if not wrong.any():
+            return numbers
+        row = int(wrong.argmax())
         raise ValueError(
             f"{where}: row {row} (counted from 0) is {values[row]!r}, not a number; correct it, "
             "leave it blank, or learn the column as classes"
@@ -140,7 +143,7 @@ def _labels(columns: Columns, kind: Kind, where: str) -> tuple[Label, ...]:
     if kind == "binary" and len(labels) != 2:
         raise ValueError(
             f"{where}: a binary task needs two classes, found {len(labels)}: "
-            f"{', '.join(map(repr, labels[:5]))}"
+            f"{', '.join(map(repr, labels[:5])) or 'none'}; choose another column"
         )
     if kind == "multiclass" and len(columns) > 1:
         raise ValueError(
@@ -153,7 +156,9 @@ def _labels(columns: Columns, kind: Kind, where: str) -> tuple[Label, ...]:
 
 def _integer(value: float, where: str) -> int:
     if not float(value).is_integer():
-        raise ValueError(f"{where}: {value} is no class number; learn the values as a regression")
+        raise ValueError(
+            f"{where}: {value} is no class; learn the values as a regression (data.kind)"
+        )
     return int(value)
 
 

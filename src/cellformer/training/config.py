@@ -166,7 +166,10 @@ class DataConfig(PreparationConfig):
             METRICS.check(self.metric)
         shares = self.shares
         if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
-            raise ValueError(f"data.fractions must be three parts of 1, got {self.fractions}")
+            raise ValueError(
+                "data.fractions must be three parts of 1, such as 0.8,0.1,0.1, got "
+                + ",".join(map(str, shares))
+            )
         at_least(0, workers=self.workers)
         if self.folds is not None:
             at_least(3, folds=self.folds)

@@ -34,7 +34,7 @@ from cellformer.training.runs.summary import (
     Summary,
     undefined_as_none,
 )
-from cellformer.training.train import resume, train
+from cellformer.training.train import recipe_for, resume, train
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ def train_several(
 
     with session(config.training, path) as (world, _):
         world.from_first(folder.refuse_taken)
-        world.together(lambda: gather(first.data, data))  # raises what the first model would
+        world.together(lambda: recipe_for(first, gather(first.data, data)))  # raises what it would
         world.from_first(start)
         return _run(members, config, folder, data, world)
 

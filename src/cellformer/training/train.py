@@ -22,7 +22,7 @@ from cellformer.training.answers.summary import shown, write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
 from cellformer.training.loop.compiling import check_sparse, compile_layers
 from cellformer.training.loop.display import answering
-from cellformer.training.loop.fit import fit, training_weights
+from cellformer.training.loop.fit import check_loss, fit, training_weights
 from cellformer.training.loop.lightning_options import check_device, device_of
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.loop.module import CellularModule
@@ -79,7 +79,7 @@ def train(
     with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.refuse_taken)
         materials = world.together(lambda: gather(config.data, data, made))
-        recipe = Recipe.for_materials(config, materials, plan)
+        recipe = recipe_for(config, materials, plan)
 
         def write() -> None:
             folder.claim()
@@ -130,6 +130,15 @@ def resume(
         materials = world.together(lambda: gather(config.data, preparation=preparation))
         recipe = world.from_first(lambda: Recipe.read(folder))
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
+
+
+def recipe_for(
+    config: RunConfig, materials: Materials, plan: AttentionPlan | None = None
+) -> Recipe:
+    """`Recipe.for_materials`, which raises ValueError for a loss of no use to them too."""
+    recipe = Recipe.for_materials(config, materials, plan)
+    check_loss(recipe.task, config.training, materials)
+    return recipe
 
 
 def _finished(folder: RunFolder) -> Summary:

@@ -75,5 +75,5 @@ def test_what_could_not_be_found_again_is_refused():
 
 
 def test_arguments_that_do_not_fit_are_told():
-    with pytest.raises(ValueError, match="RWPe cannot be made"):
+    with pytest.raises(ValueError, match="RWPe has no argument 'sizes'; did you mean 'size'"):
         from_json({"part": "cellformer.encodings.rwpe:RWPe", "arguments": {"sizes": 3}})

@@ -61,11 +61,12 @@ def test_a_part_of_the_grid_is_trained_once_and_collected(molecules_npz, tmp_pat
 
 
 def test_a_failed_cell_gives_code_1_and_the_rest_is_trained(molecules_npz, tmp_path, capsys):
-    command = ["reproduce", "--datasets", str(molecules_npz), "nowhere", "-o",
+    (tmp_path / "torn.npz").write_text("no archive")
+    command = ["reproduce", "--datasets", str(molecules_npz), str(tmp_path / "torn.npz"), "-o",
                str(tmp_path / "results"), "--encodings", "zeros", *FAST]  # fmt: skip
     assert main(command) == 1
     told = capsys.readouterr()
-    assert "nowhere/general-sparse/zeros/seed-0 failed: there is no data source" in told.err
+    assert "torn/general-sparse/zeros/seed-0 failed: " in told.err
     assert "failed [1]" in told.out
     assert (tmp_path / "results/molecules/general-sparse/zeros/seed-0/summary.json").exists()
 

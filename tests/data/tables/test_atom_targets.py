@@ -38,6 +38,10 @@ def test_lengths_tell_bonds_from_atoms():
         opened([("CCO", "[1, 2, 3, 4]")])
     with pytest.raises(ValueError, match=r"as its molecule has atoms: row 0 .* has 1 for 3 atoms"):
         opened([("CCO", 1.5), ("CC", 2.5)], targets_of="atoms")
+    with pytest.raises(
+        ValueError, match=r"only in 1 of 3 rows a list .* row 1 .* has 1 for 3 atoms"
+    ):
+        opened([("C", 1.5), ("CCO", 1.5), ("CC", 2.5)], targets_of="atoms")
 
 
 def test_words_are_classes_of_atoms():

@@ -100,9 +100,9 @@ def test_text_that_is_not_utf_8_is_read_with_a_warning(caplog):
         assert cells(b"a,b\n\x81\xff,1\n")[1] == ["\x81\xff", "1"]
         assert "read as Latin-1" in caplog.text
     assert cells("\u0159,y\n1,2\n".encode("cp1250"), charset="cp1250")[0][0] == "\u0159"
-    with pytest.raises(ValueError, match=r"set\.csv cannot be read as nonsense"):
+    with pytest.raises(ValueError, match=r"set\.csv: there is no data.charset 'nonsense'"):
         read(b"a,b\n", charset="nonsense")
-    with pytest.raises(ValueError, match=r"set\.csv cannot be read as utf-8"):
+    with pytest.raises(ValueError, match=r"set\.csv is not utf-8"):
         read(b"a,b\n\xff,1\n", charset="utf-8")
 
 

@@ -74,3 +74,21 @@ def test_a_baseline_that_diverges_ends_with_the_exit_code_of_that(tiny, tmp_path
     )
     assert status == 70
     assert "cellformer: training has diverged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--target", "yy"], "did you mean 'y'?"),
+        (["--target", "y", "--data.fractions", "1,0,0"], "no labeled complex is left in the val"),
+        (["--target", "y", "--training.class_weights", "balanced"], "go with classes"),
+        (["--target", "kind", "--training.loss", "gaussian"], "of no use to a binary task"),
+    ],
+)
+def test_a_refused_baseline_leaves_no_folder(arguments, told, tmp_path, capsys):
+    rows = [f"{'C' * n}O,{n}.5,{'ab'[n % 2]}" for n in range(1, 13)]
+    (tmp_path / "t.csv").write_text("smiles,y,kind\n" + "\n".join(rows) + "\n")
+    words = ["baseline", "gin", str(tmp_path / "t.csv"), "-o", str(tmp_path / "run")]
+    assert main([*words, "--training.epochs", "1", *arguments]) == 1
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -1,6 +1,6 @@
 import pytest
 
-from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.run_folder import RunFolder, write_json
 
 
 def require(folder, which="best"):
@@ -14,9 +14,11 @@ def test_what_a_folder_lacks_is_told(tmp_path):
     assert "is not a run folder" in require(folder)
     folder.config.write_text("{}")
     assert "is not finished" in require(folder)
-    folder.summary.write_text("{}")
+    write_json(folder.summary, {"best_epoch": None})
     assert "validation score was undefined" in require(folder)
-    assert "is not finished" in require(folder, "last")
+    assert require(folder, "last").endswith("lacks last.safetensors; restore it from a copy")
+    write_json(folder.summary, {"best_epoch": 3})
+    assert "lacks best.safetensors" in require(folder)
 
 
 def test_a_place_where_no_folder_can_be_made_is_told_before_anything_is_written(tmp_path):

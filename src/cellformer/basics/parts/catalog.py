@@ -4,11 +4,12 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import Parameter, signature
 from typing import Any
 
 from cellformer.basics.parts.reference import Reference
 from cellformer.basics.parts.trust import resolve
-from cellformer.basics.suggestions import unknown_choice
+from cellformer.basics.suggestions import did_you_mean, unknown_choice
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,36 @@ class Catalog:
         return listed.load(), {**given, **reference.arguments}
 
 
+def _check_names(found: Any, arguments: Mapping[str, Any], what: str, whole: bool) -> None:
+    """Raises ValueError for an argument of another name than those that are taken.
+
+    Those are all, or, unless ``whole``, the ones with a default: the others are given at a call.
+    """
+    try:
+        taken = signature(found).parameters
+    except ValueError:  # some that are written in C have none
+        return
+    if any(each.kind is Parameter.VAR_KEYWORD for each in taken.values()):
+        return
+    for name in arguments:
+        if name not in taken:
+            known = ", ".join(
+                other
+                for other, each in taken.items()
+                if whole or each.default is not Parameter.empty
+            )
+            near = did_you_mean(name, taken)
+            raise ValueError(f"{what} has no argument {name!r}{near} (it takes {known or 'none'})")
+
+
 def called(found: Any, arguments: Mapping[str, Any], what: str, factory: bool = False) -> Any:
     """An instance of a class, what a factory makes, or a function with some arguments given.
 
     Raises ValueError, saying ``what``, where the arguments do not fit.
     """
-    if not isinstance(found, type) and not factory:
+    whole = isinstance(found, type) or factory
+    _check_names(found, arguments, what, whole)
+    if not whole:
         return partial(found, **arguments) if arguments else found
     try:
         return found(**arguments)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonargparse import Namespace
 
+from cellformer.basics.files import check_folder
 from cellformer.cli.parsing import OF_FEATURES, Parser, add_preparation
 from cellformer.training.config import PreparationConfig
 
@@ -114,7 +115,7 @@ def run(arguments: Namespace) -> int:
     """Draws one picture and says where it is."""
     from cellformer.drawing.draw import picture_path, save_figure
 
-    picture_path(arguments.output)
+    check_folder(picture_path(arguments.output))
     chosen = _chosen(arguments)
     figure = (
         _diagram(arguments, chosen) if arguments.what == "diagram" else _picture(arguments, chosen)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from jsonargparse import Namespace
 
+from cellformer.basics.files import check_folder, replace_atomically
 from cellformer.cli.parsing import OF_FEATURES, Parser, add_output, add_preparation
 from cellformer.training.config import PreparationConfig
 
@@ -23,7 +24,10 @@ def run(arguments: Namespace) -> int:
     """Writes one row per cell: rank, number, vertices, encoding columns."""
     import pandas as pd
 
-    from cellformer.basics.files import replace_atomically
+    if arguments.output is not None:
+        if arguments.output.suffix.lower() != ".csv":
+            raise ValueError(f"{arguments.output} does not end in .csv")
+        check_folder(arguments.output)
     from cellformer.complexes.matrices import containment
     from cellformer.training.materials.preparation import open_with
 

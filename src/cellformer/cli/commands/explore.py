@@ -28,6 +28,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Serves the page until interrupted."""
+    if not 0 <= arguments.port <= 65535:
+        raise ValueError(f"--port is a number from 0 to 65535, got {arguments.port}")
     try:
         from cellformer.explorer.server import serve
     except ModuleNotFoundError as error:

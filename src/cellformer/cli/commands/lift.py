@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import Namespace
 
+from cellformer.basics.files import check_folder
 from cellformer.cli.parsing import Parser, add_preparation, data_in
 from cellformer.cli.preset import add_preset, preset_in
 from cellformer.experiments.presets import PRESETS
@@ -68,7 +69,13 @@ def _show(arguments: Namespace) -> int:
     for name in ("encodings", "encoding_size"):
         if getattr(arguments.data, name) != getattr(preset, name) and arguments.output is None:
             raise ValueError(f"data.{name} is of use to the picture only; say where it goes by -o")
+    if arguments.output is not None:
+        from cellformer.drawing.draw import picture_path
+
+        check_folder(picture_path(arguments.output))
     preparation, rows = open_with(arguments.data, arguments.source)
+    if not 0 <= arguments.index < len(rows):
+        raise ValueError(f"{rows.name} has no row {arguments.index} (of {len(rows)}, from 0)")
     began = time.perf_counter()
     counts: list[tuple[int, ...]] = []
     columns: dict[int, str] = {}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.files import check_folder
 from cellformer.cli.parsing import Parser, add_input, add_output
 
 
@@ -50,8 +51,8 @@ def run(arguments: Namespace) -> int:
 
     if output is not None and not is_written(output):
         raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
-    if output is not None and not output.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {output.parent} for {output.name}; make it")
+    if output is not None:
+        check_folder(output)
     source = _source(arguments.source)
     ensemble = Ensemble.open(arguments.run, arguments.weights)
     predicted = predict_with(

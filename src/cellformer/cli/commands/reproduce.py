@@ -84,11 +84,15 @@ def run(arguments: Namespace) -> int:
         write_tables(arguments.output)
         return _end(arguments)
 
+    from cellformer.data.sources import is_source, no_source
     from cellformer.experiments.grid.grid import Grid, jobs_of
     from cellformer.experiments.grid.reproduce import reproduce
     from cellformer.experiments.running.runner import Runner, Sequential
     from cellformer.training.loop.preemption import TrainingInterrupted
 
+    for name in arguments.datasets:
+        if not is_source(name):
+            raise no_source(name)
     grid = Grid(
         tuple(arguments.datasets),
         tuple(arguments.attentions),

@@ -128,20 +128,25 @@ def _rank(
     found: dict[str, int] = {}
     for name, own in entries.items():
         fits: Counter[int] = Counter()
-        example = ""
+        lists, example = 0, ""
         for row, (values, listing) in enumerate(zip(own, listings, strict=True)):
             if values is None or listing is None:
                 continue
+            lists += 1
             sizes = (len(listing.vertices), len(listing.edges))
-            fits.update(RANKS[word] for word in told if len(values) == sizes[RANKS[word]])
-            example = example or (
-                f"row {row} (counted from 0) has {len(values)} for {sizes[0]} atoms and {sizes[1]} "
-                "bonds, with the hydrogens that are written"
-            )
-        if not fits:
+            fitting = [RANKS[word] for word in told if len(values) == sizes[RANKS[word]]]
+            fits.update(fitting)
+            if not fitting and not example:
+                example = (
+                    f"row {row} (counted from 0) has {len(values)} for {sizes[0]} atoms and "
+                    f"{sizes[1]} bonds, with the hydrogens that are written"
+                )
+        if 2 * max(fits.values(), default=0) < max(lists, 1):
+            few = f"only in {max(fits.values())} of {lists} rows a" if fits else "no"
             raise ValueError(
-                f"{where}: no list of column {name!r} has as many values as its molecule has "
-                f"{' or '.join(told)}: {example or 'no row has a list and a molecule'}"
+                f"{where}: {few} list of column {name!r} has as many values as its molecule has "
+                f"{' or '.join(told)}: "
+                f"{example or 'no row has a list and a molecule'}"
             )
         if fits[0] == fits[1]:
             raise ValueError(

@@ -64,8 +64,10 @@ def read_delimited(
         if not header:
             raise ValueError(f"{where} is empty; a line with the names of the columns is needed")
         frame = _cells(text, where, separator, charset, len(header))
-    except (UnicodeError, LookupError) as error:
-        raise ValueError(f"{where} cannot be read as {charset}: {error}") from None
+    except UnicodeError:
+        raise ValueError(f"{where} is not {charset}; name another data.charset, or none") from None
+    except LookupError:
+        raise ValueError(f"{where}: there is no data.charset {charset!r}, such as utf-8") from None
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{where} cannot be read: {error}") from None
     frame.columns = pd.Index(header, dtype=object)

@@ -223,7 +223,11 @@ def _kind(parsed: dict[str, ParsedColumn], table: Table) -> Kind:
     columns: Columns = {name: column.values for name, column in parsed.items()}
     for name, column in parsed.items():
         if pd.isna(column.values).all():
-            raise ValueError(f"{where}: column {name!r} is blank in every row")
+            raise ValueError(
+                f"{where}: column {name!r} is blank in every row; choose another column"
+                if len(table)
+                else f"{where} has no rows below the names of its columns"
+            )
     if any(column.values.dtype != np.float64 for column in parsed.values()):
         return classification_of(columns, where)
     if any(column.unit for column in parsed.values()):

@@ -20,7 +20,7 @@ from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
 from cellformer.training.answers.trained_run import outputs_of
-from cellformer.training.loop.fit import fit, training_weights
+from cellformer.training.loop.fit import check_loss, fit, training_weights
 from cellformer.training.loop.lightning_options import check_device
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.materials.materials import Materials, gather
@@ -48,18 +48,26 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
             return Summary.read(folder.path)
     check_device(config.training)
     check_logger(config.training)
-    folder.path.mkdir(parents=True, exist_ok=True)
-    write_json(folder.config, values)
     with session(config.training, path) as (world, requests):
         if world.size > 1:
             raise ValueError("networks to compare with are trained by one process")
-        return _run(config, folder, requests)
+        materials = gather(dataclasses.replace(config.data, molecule_descriptors="none"))
+        shape = _describe(materials)
+        check_loss(materials.task, config.training, materials)
+        folder.path.mkdir(parents=True, exist_ok=True)
+        write_json(folder.config, values)
+        return _run(config, folder, materials, shape, requests)
 
 
-def _run(config: BaselineConfig, folder: RunFolder, requests: StopRequests) -> Summary:
-    materials = gather(dataclasses.replace(config.data, molecule_descriptors="none"))
+def _run(
+    config: BaselineConfig,
+    folder: RunFolder,
+    materials: Materials,
+    shape: GraphData,
+    requests: StopRequests,
+) -> Summary:
     torch.manual_seed(config.training.seed)
-    model = network_of(config.model, _describe(materials))
+    model = network_of(config.model, shape)
     standardize_features(model, materials.complexes, materials.split["train"])
     silence_unseen(model, materials.complexes, materials.split["train"])
     module = BaselineModule(

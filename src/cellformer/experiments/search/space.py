@@ -79,6 +79,8 @@ class SearchSpace:
             check_aliases(text)
             check_keys_once(text)
             values = yaml.safe_load(text)
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there is no file {path} with the space to search") from None
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise ValueError(f"{path}: cannot be read as a search space ({error})") from error
         return cls.parse(values, base, str(path))

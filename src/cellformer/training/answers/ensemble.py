@@ -68,7 +68,8 @@ class Ensemble:
             runs.append(replace(run, config=replace(run.config, training=training)))
             if samples is not None and not drop_again(run.model):
                 raise ValueError(
-                    f"{run.folder.path} was trained without dropout, so all samples would be equal"
+                    f"{run.folder.path} was trained without dropout, so all samples would be "
+                    "equal; leave --samples out"
                 )
         return Ensemble(self.folder, tuple(runs), samples)
 

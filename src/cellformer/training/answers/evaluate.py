@@ -78,7 +78,8 @@ def evaluate_with(
         if failures and on_error == "fail":
             raise ValueError(f"{name}: row {failures[0][0]} has no complex: {failures[0][1]}")
     if not len(chosen):
-        raise ValueError(f"the {part} part of {name} is empty; there is nothing to score")
+        of = f"the {part} part of {name}" if source is None else name
+        raise ValueError(f"{of} is empty; there is nothing to score")
     result: dict[str, Any] = {
         "source": name,
         "part": part if source is None else "all",
@@ -90,6 +91,8 @@ def evaluate_with(
     if ensemble.samples is not None:
         result["samples"] = ensemble.samples
     targets = np.array(complexes.targets_of(chosen))
+    if np.isnan(targets).all():
+        raise ValueError(f"{name}: no row has a value of {', '.join(task.targets)} to score")
     answers = ensemble.answers(complexes, chosen)
     outputs = pooled(task, answers).astype(answers.dtype)
     result |= _scores(task, outputs, targets)

@@ -28,7 +28,7 @@ from cellformer.training.loop.display import display
 from cellformer.training.loop.divergence import FiniteNumbers
 from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
 from cellformer.training.loop.loggers import LearningRate
-from cellformer.training.loop.loss import class_weights_of
+from cellformer.training.loop.loss import class_weights_of, loss_function
 from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.preemption import LeaveTraining, Preemption
@@ -124,6 +124,12 @@ def training_weights(
     """The weight of each class in the loss, by the targets of the training part."""
     targets = materials.complexes.targets_of(materials.split["train"])
     return class_weights_of(task, chosen.class_weights, targets)
+
+
+def check_loss(task: Task, chosen: TrainingConfig, materials: Materials) -> None:
+    """Raises ValueError for a loss, or weights of classes, of no use to these targets."""
+    loss_function(task, chosen.loss)
+    training_weights(task, chosen, materials)
 
 
 @contextmanager

@@ -161,10 +161,12 @@ def class_weights_of(
         return None
     classes = len(task.labels)
     if not classes:
-        raise ValueError("class_weights go with classes; this task is a regression")
+        raise ValueError(
+            "training.class_weights go with classes, and this task is a regression; leave them out"
+        )
     if chosen != "balanced" and len(chosen) != classes:
         raise ValueError(
-            f"class_weights has {len(chosen)} numbers for {classes} classes "
+            f"training.class_weights has {len(chosen)} numbers for {classes} classes "
             f"({', '.join(map(str, task.labels))})"
         )
     rows = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellformer.basics.files import check_writable, replace_atomically
-from cellformer.basics.sealed import sealed
+from cellformer.basics.sealed import read_sealed, sealed
 from cellformer.data.dataset import PARTS
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.training.config import RunConfig
@@ -154,13 +154,25 @@ class RunFolder:
                 f"{self.path} holds several models, and this takes one: name the folder of one, "
                 f"such as {first}"
             )
-        if file == self.weights("best") and self.summary.exists():
-            raise FileNotFoundError(
-                f"{self.path} has no best epoch, because the validation score was undefined in "
-                "all of them; take the weights of the last one (--weights last)"
-            )
+        if self.summary.exists():
+            raise FileNotFoundError(f"{self.path} {self._lacks(file)}")
         what = "is not a run folder" if not self.config.exists() else "is not finished"
         raise FileNotFoundError(f"{self.path} {what}: {file.name} is missing")
+
+    def _lacks(self, file: Path) -> str:
+        """Why a finished run has not this file, and what to do."""
+        if file != self.weights("best"):
+            others = "" if file != self.model else ", unless it is a baseline, which cannot predict"
+            return f"lacks {file.name}; restore it from a copy{others}"
+        if read_sealed(self.summary).get("best_epoch") is None:
+            return (
+                "has no best epoch, because the validation score was undefined in all of them; "
+                "take the weights of the last one (--weights last)"
+            )
+        return (
+            f"lacks {file.name}; restore it from a copy, or take the weights of the last epoch "
+            "(--weights last)"
+        )
 
 
 def write_json(path: Path, values: Mapping[str, object]) -> None:
