@@ -78,3 +78,11 @@ def test_weights_under_the_name_of_others_are_refused(tmp_path):
         read_weights(best)
     with pytest.raises(FaultError, match=r"last\.safetensors holds what was written as best\."):
         read_weights(last)
+
+
+def test_the_same_weights_are_the_same_file(tmp_path):
+    model, written = torch.nn.Linear(2, 1), set()
+    for _ in range(20):
+        save_weights(tmp_path / "best.safetensors", model)
+        written.add((tmp_path / "best.safetensors").read_bytes())
+    assert len(written) == 1

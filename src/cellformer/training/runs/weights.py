@@ -14,8 +14,10 @@ from cellformer.basics.files import replace_atomically
 from cellformer.basics.sealed import FaultError
 
 CHECKSUM = "sha256"
-NAME = "file"
-"""The remark that says under which name weights were written: those of best and last fit both."""
+"""The remark of earlier versions; now the name of the file follows, as best and last fit one model.
+
+There is one remark alone, since safetensors writes several in any order, and files are to be equal.
+"""
 
 
 def save_weights(path: Path, model: nn.Module) -> None:
@@ -27,7 +29,7 @@ def write_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     """Writes weights by their names atomically."""
     tensors = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
     with replace_atomically(path) as unfinished:
-        unfinished.write_bytes(save(tensors, {CHECKSUM: _checksum(tensors), NAME: path.name}))
+        unfinished.write_bytes(save(tensors, {f"{CHECKSUM} of {path.name}": _checksum(tensors)}))
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
@@ -43,10 +45,12 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     except Exception as error:  # a damaged header raises nearly any kind
         raise_of_process(error)
         raise FaultError(f"{path} cannot be read ({one_line(error)})", _cure(path)) from None
-    if CHECKSUM in told and told[CHECKSUM] != _checksum(tensors):
-        raise FaultError(f"{path} is damaged: its checksum differs", _cure(path))
-    if told.get(NAME, path.name) != path.name:
-        raise FaultError(f"{path} holds what was written as {told[NAME]}", _cure(path))
+    for remark, checksum in told.items():
+        kind, _, name = remark.partition(" of ")
+        if kind == CHECKSUM and checksum != _checksum(tensors):
+            raise FaultError(f"{path} is damaged: its checksum differs", _cure(path))
+        if kind == CHECKSUM and name not in ("", path.name):
+            raise FaultError(f"{path} holds what was written as {name}", _cure(path))
     return tensors
 
 
