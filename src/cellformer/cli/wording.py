@@ -14,7 +14,6 @@ _CLASS = re.compile(r"<class '(\w+)'>")
 _SUBTYPES = re.compile(r"Subtypes: \[(.*?)\]\n", re.DOTALL)
 _EXPECTED = re.compile(r"Expected a (.*?)\. Got value", re.DOTALL)
 _REQUIRED = "the following arguments are required: "
-_UNEXPECTED = "Unexpected config: "
 
 
 def as_options(message: str, options: Iterable[str]) -> str:
@@ -23,12 +22,9 @@ def as_options(message: str, options: Iterable[str]) -> str:
         missing = [word.rpartition(".")[2] for word in message[len(_REQUIRED) :].split(", ")]
         listed = set(options)
         return _REQUIRED + ", ".join(f"--{w}" if f"--{w}" in listed else w for w in missing)
-    if message.startswith(_UNEXPECTED):
-        found = message.removeprefix(_UNEXPECTED)
-        return f"a configuration maps fields to values, such as model: {{width: 64}}, got {found!r}"
     told = _KEY.match(message)
     if told is None:
-        return message.replace('in "<unicode string>", ', "in ")
+        return message
     key, rest = told.groups()
     values = _VALUE.findall(rest)
     types = _SUBTYPES.search(rest) or _EXPECTED.search(rest)
