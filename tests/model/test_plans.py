@@ -34,7 +34,7 @@ def test_a_misspelt_name_names_the_nearest_right_one():
 
 def test_the_text_of_a_listed_one_may_say_its_rank():
     assert attention_plan("general-sparse(max_rank=1)", max_rank=3) == general_sparse(1)
-    with pytest.raises(ValueError, match=r"attention general-sparse\(rank=1\) cannot be made"):
+    with pytest.raises(ValueError, match=r"attention general-sparse\(rank=1\) has no argument"):
         attention_plan("general-sparse(rank=1)")
 
 
@@ -162,7 +162,7 @@ def test_one_s_own_is_found_by_its_module_once_that_is_named(own):
     twice = attention_plan(f"{own}:twice(kind='pairwise-mixed')", 3)
     assert twice == sys.modules[own].Twice(pairwise_mixed(2))
     for text, reason in (
-        ("near(max_rank=1, rank=2)", "cannot be made"),
+        ("near(max_rank=1, rank=2)", "has no argument"),
         ("no_plan", "gives int, which is no plan"),
         ("nothing", "unknown part"),
         ("ready", "is neither a class nor a function"),

@@ -103,7 +103,7 @@ def test_unknown_targets_have_no_part(loss, known):
     [
         ("gaussian(beta=2.0)", "from 0 to 1"),
         ("quantile(level=1.0)", "between 0 and 1"),
-        ("quantile(levle=0.5)", "loss quantile cannot be made"),
+        ("quantile(levle=0.5)", "loss quantile has no argument"),
     ],
 )
 def test_what_they_cannot_take_is_refused(loss, words, known):
