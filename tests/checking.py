@@ -10,7 +10,7 @@ import jaxtyping
 import torch
 from beartype import beartype
 
-ALWAYS, EVERY = 20, 100
+ALWAYS, EVERY = 5, 1000
 """Calls of a function that each test has checked, and of the others, one of so many."""
 
 _with_shapes = jaxtyping.jaxtyped

@@ -76,7 +76,7 @@ def test_graphs_features_and_targets_are_read(tmp_path):
         ({"y": np.array([5, 5])}, "two classes, found 1: 5"),
         ({"y": np.zeros((2, 2)), "target_names": np.array(["a"])}, "2 different names are needed"),
         ({"kind": np.array("ordinal")}, "'kind' is 'ordinal'"),
-        ({"kind": np.array("binary")}, "0.5 is no class number"),
+        ({"kind": np.array("binary")}, "0.5 is no class;"),
         ({"val_idx": np.array([1])}, "'train_idx' is missing"),
         ({"train_idx": np.array([0, 2])}, "train_idx names row 2"),
         ({"train_idx": np.array([-1])}, "train_idx names row -1"),

@@ -115,7 +115,8 @@ def test_nine_of_ten_intervals_hold_on_a_held_out_half_of_lipophilicity(real_dat
     learned.to_csv(tmp_path / "set.csv", index=False)
     config = RunConfig(
         data=DataConfig(source=str(tmp_path / "set.csv"), target=("exp",), lifting="skeleton",
-                        encodings="zeros:1", fractions=(0.9, 0.1, 0.0)),
+                        encodings="zeros:1", fractions=(0.9, 0.1, 0.0),
+                        molecule_descriptors="none"),
         model=ArchitectureConfig(width=16, layers=1, heads=2),
         training=TrainingConfig(epochs=2, device="cpu"),
     )  # fmt: skip
