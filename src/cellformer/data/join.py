@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float32, Int64
 
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.many.ragged import joined_bounds
 from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList, digest_of
 
 
@@ -73,17 +74,8 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
         {start + row: reason for start, each in zip(starts, sets, strict=True)
          for row, reason in each.faults.items()},
         first.column_units,
-        bounds=_joined_bounds(sets),
+        bounds=joined_bounds([each.bounds for each in sets], [*map(len, sets)]),
     )  # fmt: skip
-
-
-def _joined_bounds(sets: Sequence[GraphSet]) -> Float[np.ndarray, "row side"] | None:
-    if all(each.bounds is None for each in sets):
-        return None
-    none = (np.full((len(each), 2 * each.targets.shape[1]), np.nan, np.float32) for each in sets)
-    return np.concatenate(
-        [n if each.bounds is None else each.bounds for n, each in zip(none, sets, strict=True)]
-    )
 
 
 def _joined_columns(sets: Sequence[GraphSet]) -> Float32[np.ndarray, "row column"] | None:

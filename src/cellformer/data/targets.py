@@ -135,7 +135,7 @@ def _labels(columns: Columns, kind: Kind, where: str) -> tuple[Label, ...]:
     known = [_known(values) for values in columns.values()]
     labels: tuple[Label, ...]
     if any(isinstance(value, str) for values in known for value in values):
-        labels = tuple(sorted({_word(value) for values in known for value in values}))
+        labels = tuple(sorted({word(value) for values in known for value in values}))
     else:
         labels = tuple(sorted({_integer(value, where) for values in known for value in values}))
     if kind == "binary" and len(labels) < 2 and set(labels) <= {0, 1}:
@@ -162,7 +162,7 @@ def _integer(value: float, where: str) -> int:
     return int(value)
 
 
-def _word(value: str | float) -> str:
+def word(value: str | float) -> str:
     """A label as written; a whole number is written without a point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -170,7 +170,7 @@ def _word(value: str | float) -> str:
 def _label(value: str | float, labels: Sequence[Label]) -> Label:
     """The value as written in a task's labels."""
     if labels and isinstance(labels[0], str):
-        return _word(value)
+        return word(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return next((label for label in labels if str(label) == str(value)), str(value))

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -21,6 +20,7 @@ from cellformer.explaining.explain import Method, explain
 from cellformer.explorer.inspection import Explorer, Subject
 from cellformer.report.cell_pictures import outputs_for, picture_of_cells
 from cellformer.training.answers.predict import columns_of
+from cellformer.training.answers.predictions import as_told
 
 MOST_EXPLAINED = 600
 """Cells of a complex whose contributions are computed, which takes as many predictions."""
@@ -148,12 +148,7 @@ def _predictions(explorer: Explorer, subject: Subject, view: View, theme: Theme)
         table[name] = values
     if subject.truth is not None:
         for number, target in enumerate(task.targets):
-            known = subject.truth[:, number]
-            table[f"truth_{target}"] = (
-                [None if np.isnan(value) else task.labels[int(value)] for value in known]
-                if task.labels
-                else known
-            )
+            table[f"truth_{target}"] = as_told(task, subject.truth[:, number])
     words = f"{subject.name} colored by {task.targets[view.output]}"
     return Shown(figure, f"{words}: {subject.told}", table, [])
 

@@ -15,16 +15,26 @@ def drop_again(model: nn.Module) -> bool:
 
     Nothing else of training comes back, such as random signs. ``model.eval()`` ends it.
     """
-    drops = False
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            share = module.p
-        elif isinstance(module, GeneralLayer | PairwiseLayer):
-            share = module.options.attention_dropout
-        elif isinstance(module, CellularTransformer):
-            share = module.config.architecture.layer_dropout
-        else:
-            continue
-        module.training = share > 0  # of this module alone
-        drops = drops or share > 0
-    return drops
+    dropping = _dropping(model)
+    for module in dropping:
+        module.training = True  # of this module alone
+    return bool(dropping)
+
+
+def drops(model: nn.Module) -> bool:
+    """Whether a model has anything to drop."""
+    return bool(_dropping(model))
+
+
+def _dropping(model: nn.Module) -> list[nn.Module]:
+    return [module for module in model.modules() if _share(module) > 0]
+
+
+def _share(module: nn.Module) -> float:
+    if isinstance(module, nn.Dropout):
+        return module.p
+    if isinstance(module, GeneralLayer | PairwiseLayer):
+        return module.options.attention_dropout
+    if isinstance(module, CellularTransformer):
+        return module.config.architecture.layer_dropout
+    return 0.0

@@ -48,13 +48,19 @@ def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> l
     made: list[Chart] = []
     if task.kind == "multiclass":
         return _multiclass(task, test)
+    errors, held_out = (
+        None if part is None or task.kind != "regression"
+        else Residuals.of(task, part.outputs, part.targets, "").errors
+        for part in (test, calibration)
+    )  # fmt: skip
     for column, target in enumerate(task.targets):
         known = np.isfinite(test.targets[:, column])
         true, output = test.targets[known, column], test.outputs[known, column]
         if not len(true):
             continue
-        if task.kind == "regression":
-            made += _regression(task, column, test, calibration)
+        if errors is not None:
+            own = np.zeros(0) if held_out is None else held_out[column]
+            made += _regression(task, column, test, errors[column], own)
         else:
             made += _binary(task, target, true, output)
     return made
@@ -88,17 +94,15 @@ def judged(task: Task, part: ScoredPart) -> list[Judged]:
 
 
 def _regression(
-    task: Task, column: int, test: ScoredPart, calibration: ScoredPart | None
+    task: Task,
+    column: int,
+    test: ScoredPart,
+    errors: Float64[np.ndarray, " row"],
+    held_out: Float64[np.ndarray, " other"],
 ) -> list[Chart]:
     known = np.isfinite(test.targets[:, column])
     true, outputs = test.targets[known, column], test.outputs[known]
     output, target = outputs[:, column], task.targets[column]
-    errors = Residuals.of(task, test.outputs, test.targets, "").errors[column]
-    held_out = (
-        np.zeros(0)
-        if calibration is None
-        else Residuals.of(task, calibration.outputs, calibration.targets, "").errors[column]
-    )
     width = interval_half_width(held_out, LEVEL)
     apart = deviations_of(task, outputs)
     reach = width if apart is None else width * np.stack([each[:, column] for each in apart])

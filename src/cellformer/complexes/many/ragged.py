@@ -186,7 +186,7 @@ class RaggedComplexes:
             np.concatenate(targets) if targets else None,
             parts[0].target_rank,
             concatenate_descriptors([part.descriptors for part in parts]),
-            _joined_bounds(parts),
+            joined_bounds([part.bounds for part in parts], [*map(len, parts)]),
         )
 
     def to_depth(self, dim: int) -> "RaggedComplexes":
@@ -221,14 +221,15 @@ def ranges(
     return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
 
 
-def _joined_bounds(parts: Sequence[RaggedComplexes]) -> Float[np.ndarray, "complex side"] | None:
-    sides = max((part.bounds.shape[1] for part in parts if part.bounds is not None), default=0)
-    if not sides:
+def joined_bounds(
+    bounds: Sequence[Float[np.ndarray, "_ side"] | None], counts: Sequence[int]
+) -> Float[np.ndarray, "row side"] | None:
+    """The bounds of several collections of so many rows; NaN where one has none, None if all."""
+    sides = next((own.shape[1] for own in bounds if own is not None), None)
+    if sides is None:
         return None
-    none = (np.full((len(part), sides), np.nan, np.float32) for part in parts)
-    return np.concatenate(
-        [n if part.bounds is None else part.bounds for n, part in zip(none, parts, strict=True)]
-    )
+    none = (np.full((count, sides), np.nan, np.float32) for count in counts)
+    return np.concatenate([n if own is None else own for n, own in zip(none, bounds, strict=True)])
 
 
 def _as_targets(

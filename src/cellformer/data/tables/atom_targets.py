@@ -15,6 +15,7 @@ from cellformer.data.columns import Column
 from cellformer.data.dataset import Kind, Task
 from cellformer.data.tables.lists import ListEntry, entries_of, holds_lists
 from cellformer.data.tables.table import Table
+from cellformer.data.targets import word
 
 if TYPE_CHECKING:
     from cellformer.chemistry.listing import Listing
@@ -201,14 +202,7 @@ def _fault(
 
 
 def _label(value: ListEntry, words: bool) -> ListEntry:
-    return _word(value) if words else value
-
-
-def _word(value: ListEntry) -> str | None:
-    """A class as written; a whole number without a point."""
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else str(value)
-    return value
+    return word(value) if words and value is not None else value
 
 
 def _laid_out(
@@ -225,7 +219,7 @@ def _laid_out(
         values = own[row]
         if values is None:
             continue
-        told = [_word(value) if words else value for value in values]
+        told = [_label(value, words) for value in values]
         inside = place >= 0
         row_values = np.array(told, object)[inside]
         laid[offsets[row] + place[inside]] = row_values if words else row_values.astype(np.float64)

@@ -13,7 +13,7 @@ from cellformer.basics.decoding import decoded
 from cellformer.basics.sealed import read_sealed
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Task
-from cellformer.model.dropping import drop_again
+from cellformer.model.dropping import drops
 from cellformer.training.answers.deviations import deviation_of, deviations_of, values_of
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.loop.lightning_options import check_device
@@ -66,7 +66,7 @@ class Ensemble:
             if device is not None:
                 check_device(training)
             runs.append(replace(run, config=replace(run.config, training=training)))
-            if samples is not None and not drop_again(run.model):
+            if samples is not None and not drops(run.model):
                 raise ValueError(
                     f"{run.folder.path} was trained without dropout, so all samples would be "
                     "equal; leave --samples out"

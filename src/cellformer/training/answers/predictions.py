@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,7 @@ def _of_part(
     columns["part"] = [part] * len(truth)
     for number, target in enumerate(task.targets):
         name = f"truth_{target}" if len(task.targets) > 1 else "truth"
-        columns[name] = _as_told(task, truth[:, number])
+        columns[name] = as_told(task, truth[:, number])
     columns |= columns_of(task, outputs[None])
     known: pd.DataFrame = pd.DataFrame(columns).loc[np.isfinite(truth).any(axis=1)]
     return known
@@ -58,7 +59,7 @@ def _counted(counts: Int64[np.ndarray, " complex"]) -> Int64[np.ndarray, " cell"
     return cells
 
 
-def _as_told(task: Task, values: Float[np.ndarray, " answer"]) -> object:
+def as_told(task: Task, values: Float[np.ndarray, " answer"]) -> Any:
     """Numbers as they are, classes by their labels; blank where unknown."""
     if not task.labels:
         return values

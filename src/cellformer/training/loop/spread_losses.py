@@ -38,9 +38,7 @@ class Gaussian:
         """The loss of each target, up to a constant."""
         mean, log_deviation = _blocks(outputs, self.columns)
         each = log_deviation + ((targets - mean) / log_deviation.exp()).square() / 2
-        if outputs.requires_grad and self.beta:
-            each = each * (2 * self.beta * log_deviation.detach()).exp()
-        return each
+        return self._weighed(each, log_deviation)
 
     def bounded(
         self,
@@ -54,9 +52,13 @@ class Gaussian:
         """
         mean, log_deviation = _blocks(outputs, self.columns)
         apart = (mean - bounds) / log_deviation.exp()
-        each: Tensor = -torch.special.log_ndtr(apart if above else -apart)
-        if outputs.requires_grad and self.beta:
-            each = each * (2 * self.beta * log_deviation.detach()).exp()
+        return self._weighed(-torch.special.log_ndtr(apart if above else -apart), log_deviation)
+
+    def _weighed(
+        self, each: Float[Tensor, "row target"], log_deviation: Float[Tensor, "row target"]
+    ) -> Float[Tensor, "row target"]:
+        if log_deviation.requires_grad and self.beta:
+            return each * (2 * self.beta * log_deviation.detach()).exp()
         return each
 
 
