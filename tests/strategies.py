@@ -179,6 +179,7 @@ def assert_same_complex(one, other, positions=True):
     for left, right in zip(one.features, other.features, strict=True):
         np.testing.assert_array_equal(left.discrete, right.discrete)
         np.testing.assert_array_equal(left.continuous, right.continuous)
+        np.testing.assert_array_equal(left.signed, right.signed)
     for left, right in zip(one.encodings, other.encodings, strict=True):
         np.testing.assert_array_equal(left, right)
     np.testing.assert_array_equal(one.encoding_signs, other.encoding_signs)
@@ -198,6 +199,7 @@ def assert_same_graph(one, other):
     ):
         np.testing.assert_array_equal(left.discrete, right.discrete)
         np.testing.assert_array_equal(left.continuous, right.continuous)
+        np.testing.assert_array_equal(left.signed, right.signed)
     assert (one.positions is None) == (other.positions is None)
     if one.positions is not None:
         np.testing.assert_array_equal(one.positions, other.positions)
@@ -205,4 +207,5 @@ def assert_same_graph(one, other):
 
 def _features(seed, count):
     rng = np.random.default_rng(seed)
-    return Features(rng.integers(0, 5, (count, 2)), rng.normal(size=(count, 3)).astype(np.float32))
+    values = rng.normal(size=(count, 4)).astype(np.float32)
+    return Features(rng.integers(0, 5, (count, 2)), values[:, :3], values[:, 3:])

@@ -3,9 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.examples import triangle
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
-from cellformer.complexes.relabel import permute_graph
+from cellformer.complexes.relabel import flip, permute_graph
+from cellformer.lifting.skeleton import Skeleton
 from strategies import assert_same_graph, graphs
 
 
@@ -118,3 +121,34 @@ def test_a_molecule_has_its_atoms_and_bonds():
     assert graph.vertex_features.discrete[:, 0].tolist() == [5, 7]
     assert graph.edge_features.discrete[:, 0].tolist() == [1]
     assert isinstance(graph.vertex_features, Features)
+
+
+def test_a_flow_is_along_the_edge_from_the_lower_to_the_higher_vertex():
+    flow = Features.empty(4).with_signed([1.0, 2.0, 3.0, 4.0])
+    graph = Graph.from_edges([(0, 1), (2, 1), (1, 1), (1, 2)], edge_features=flow)
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.edge_features.signed.tolist() == [[1], [-2]]
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=30)
+def test_a_flow_keeps_its_divergence_whatever_the_vertices_are_called(data):
+    graph = data.draw(graphs(features=True))
+    order = np.array(data.draw(st.permutations(range(graph.num_vertices))))
+    moved = permute_graph(graph, order)
+    ours = [
+        Skeleton()(one).boundary(1) @ one.edge_features.signed.astype(np.float64)
+        for one in (graph, moved)
+    ]
+    np.testing.assert_allclose(ours[1], ours[0][order], atol=1e-12)
+
+
+def test_the_skeleton_of_a_complex_turns_flows_with_its_edges():
+    cells = triangle()
+    flow = [None, Features.empty(3).with_signed([1, 2, 3]), None]
+    cells = CellComplex.from_boundaries(cells.boundaries, features=flow)
+    turned = flip(cells, [None, np.array([-1, 1, -1]), None])
+    assert turned.features[1].signed[:, 0].tolist() == [-1, 2, -3]
+    skeleton = Graph.of_complex(turned)
+    np.testing.assert_array_equal(skeleton.edge_features.signed, cells.features[1].signed)
+    assert skeleton.cells is turned

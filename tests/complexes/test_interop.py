@@ -27,7 +27,7 @@ with warnings.catch_warnings():
 @settings(deadline=None, max_examples=30)
 def test_networkx_there_and_back_keeps_everything_but_the_order_of_edges(graph):
     made = to_networkx(graph)
-    kinds = ("discrete", "continuous")
+    kinds = ("discrete", "continuous", "signed")
     back = from_networkx(made, kinds, kinds, "position")
     order = np.lexsort((graph.edges[:, 1], graph.edges[:, 0]))
     again = np.lexsort((back.edges[:, 1], back.edges[:, 0]))
@@ -39,6 +39,9 @@ def test_networkx_there_and_back_keeps_everything_but_the_order_of_edges(graph):
     if graph.num_edges:
         np.testing.assert_array_equal(
             back.edge_features.discrete[again], graph.edge_features.discrete[order]
+        )
+        np.testing.assert_array_equal(
+            back.edge_features.signed[again], graph.edge_features.signed[order]
         )
 
 
@@ -91,7 +94,7 @@ def test_missing_and_unequal_attributes_are_named():
 @settings(deadline=None, max_examples=30)
 def test_toponetx_there_and_back_gives_the_same_cells(cells):
     made = to_toponetx(cells)
-    kinds = ("discrete", "continuous")
+    kinds = ("discrete", "continuous", "signed")
     back = from_toponetx(made, kinds, kinds, kinds, "position")
     assert back.num_cells == (*cells.num_cells, 0, 0)[:3]
     ours = [frozenset(pair) for pair in edge_ends(cells).tolist()]
@@ -102,6 +105,8 @@ def test_toponetx_there_and_back_gives_the_same_cells(cells):
     np.testing.assert_array_equal(back.positions, cells.positions)
     if ours:
         np.testing.assert_array_equal(back.features[1].discrete[edges], cells.features[1].discrete)
+        flows = [one.boundary(1) @ one.features[1].signed.astype(float) for one in (back, cells)]
+        np.testing.assert_allclose(*flows, atol=1e-6)  # the same at every vertex
     if cells.dim == 2:
         walks = sorted(_turned(walk) for (walk,) in boundary_walks(cells))
         assert sorted(_turned(walk) for (walk,) in boundary_walks(back)) == walks

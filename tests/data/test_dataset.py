@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,3 +82,17 @@ def test_graphs_with_and_without_positions_do_not_mix():
         FlatGraphs.from_graphs([placed, Graph.from_edges([(0, 1)])], "mixed")
     with pytest.raises(ValueError, match=r"\[2, 3\] coordinates"):
         FlatGraphs.from_graphs([placed, solid], "mixed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rank": None}, "are values of cells of a rank"),
+        ({"kind": "binary", "metric": "rocauc", "labels": (0, 1)}, "are values of cells of a rank"),
+        ({"metric": "r2"}, "depends on how cells are oriented"),
+    ],
+)
+def test_only_values_of_cells_flip(changes, message):
+    task = Task("regression", ("flow",), "mae", rank=1, flips=True)
+    with pytest.raises(ValueError, match=message):
+        replace(task, **changes)

@@ -67,7 +67,10 @@ class Graph:
 
         Self-loops are dropped, and of parallel edges the first is kept with its features; both
         are counted. Without ``num_vertices`` the highest number in ``edges`` decides. Integer
-        features are categories, floating-point features are values.
+        features are categories, floating-point features are values. Signed features of an edge
+        (see `Features`) are given along its row, from the first to the second vertex; where that
+        is from the higher to the lower number, the graph's edge runs the other way, and they
+        change their signs.
 
         Raises ValueError if a vertex number is out of range or rows are missing somewhere.
         """
@@ -92,6 +95,7 @@ class Graph:
                 f"outside 0..{count - 1}"
             )
         all_edge_features = Features.of(edge_features, len(pairs), f"{where}: edge_features")
+        along = np.where(pairs[:, 0] > pairs[:, 1], -1, 1)
         pairs.sort(axis=1)
         proper = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
         keys = pairs[proper, 0] * count + pairs[proper, 1]
@@ -100,7 +104,7 @@ class Graph:
             count,
             pairs[kept],
             Features.of(vertex_features, count, f"{where}: vertex_features"),
-            Features(all_edge_features.discrete[kept], all_edge_features.continuous[kept]),
+            all_edge_features.turned(along).take(kept),
             positions_of(positions, count, where),
             name,
             dropped_loops=len(pairs) - len(proper),

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cellformer.complexes.cell_complex import Boundary, CellComplex
-from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
 
 
@@ -34,7 +33,7 @@ def permute(cells: CellComplex, order: Sequence[NDArray[np.integer] | None]) -> 
             _canonical(boundary[rows[rank - 1], :][:, rows[rank]])
             for rank, boundary in enumerate(cells.boundaries, start=1)
         ),
-        features=tuple(_take(f, r) for f, r in zip(cells.features, rows, strict=True)),
+        features=tuple(f.take(r) for f, r in zip(cells.features, rows, strict=True)),
         encodings=tuple(e[r] for e, r in zip(cells.encodings, rows, strict=True)),
         positions=None if cells.positions is None else cells.positions[rows[0]],
     )
@@ -44,8 +43,9 @@ def flip(cells: CellComplex, signs: Sequence[NDArray[np.integer] | None]) -> Cel
     """The same complex with the orientation of every cell where ``signs[k]`` is -1 reversed.
 
     ``signs[k]`` has one entry, 1 or -1, for each cell of rank k; None keeps a rank. A vertex has
-    one orientation only, so rank 0 takes None or ones. Features, encodings and positions are
-    carried along unchanged; an encoding that depends on orientations must be made again.
+    one orientation only, so rank 0 takes None or ones. Signed features change their signs with
+    their cells. Other features, encodings and positions are carried along unchanged; an encoding
+    that depends on orientations must be made again.
 
     Raises ValueError if an entry is neither 1 nor -1, or if a vertex would be flipped.
     """
@@ -61,6 +61,7 @@ def flip(cells: CellComplex, signs: Sequence[NDArray[np.integer] | None]) -> Cel
             _scaled(boundary, diagonals[rank - 1], diagonals[rank])
             for rank, boundary in enumerate(cells.boundaries, start=1)
         ),
+        features=tuple(f.turned(d) for f, d in zip(cells.features, diagonals, strict=True)),
     )
 
 
@@ -71,22 +72,21 @@ def permute_graph(
 ) -> Graph:
     """The same graph with vertex ``vertices[i]`` as its vertex i and edge ``edges[i]`` as edge i.
 
-    Features and positions follow. Raises ValueError if an entry is not a permutation.
+    Features and positions follow. An edge that runs the other way afterwards, from what is now the
+    lower number, has its signed features change their signs. Raises ValueError if an entry is not a
+    permutation.
     """
     vertex_rows = _permutation(vertices, graph.num_vertices, "vertices")
     edge_rows = _permutation(edges, graph.num_edges, "edges")
-    number = np.argsort(vertex_rows)
+    ends = np.argsort(vertex_rows)[graph.edges[edge_rows]]
+    along = np.where(ends[:, 0] > ends[:, 1], -1, 1)
     return replace(
         graph,
-        edges=np.sort(number[graph.edges[edge_rows]], axis=1),
-        vertex_features=_take(graph.vertex_features, vertex_rows),
-        edge_features=_take(graph.edge_features, edge_rows),
+        edges=np.sort(ends, axis=1),
+        vertex_features=graph.vertex_features.take(vertex_rows),
+        edge_features=graph.edge_features.take(edge_rows).turned(along),
         positions=None if graph.positions is None else graph.positions[vertex_rows],
     )
-
-
-def _take(features: Features, rows: NDArray[np.int64]) -> Features:
-    return Features(features.discrete[rows], features.continuous[rows])
 
 
 def _permutation(given: NDArray[np.integer] | None, count: int, what: str) -> NDArray[np.int64]:

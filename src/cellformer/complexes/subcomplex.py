@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Int64
 
 from cellformer.complexes.cell_complex import Boundary, CellComplex
-from cellformer.complexes.features import Features
 
 
 def subcomplex(cells: CellComplex, kept: Int64[np.ndarray, " kept"], rank: int = 0) -> CellComplex:
@@ -30,8 +29,7 @@ def subcomplex(cells: CellComplex, kept: Int64[np.ndarray, " kept"], rank: int =
         num_vertices=len(chosen[0]),
         boundaries=tuple(boundaries),
         features=tuple(
-            Features(rows.discrete[numbers], rows.continuous[numbers])
-            for rows, numbers in zip(cells.features, chosen, strict=True)
+            rows.take(numbers) for rows, numbers in zip(cells.features, chosen, strict=True)
         ),
         encodings=tuple(
             rows[numbers] for rows, numbers in zip(cells.encodings, chosen, strict=True)

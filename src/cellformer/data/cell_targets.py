@@ -29,21 +29,24 @@ def with_cell_targets(
     kind: Kind | None,
     metric: Metric | None,
     name: str,
+    flips: bool = False,
 ) -> GraphSet:
     """The graphs, whose vertices (rank 0) or edges (rank 1) have these targets.
 
     The columns, and ``parts``, the words train, val and test or an empty one, have an entry for
-    every cell of all graphs, in their order. Raises ValueError, naming the cell, where a value
+    every cell of all graphs, in their order. Values of edges that flip are along these, from the
+    lower to the higher vertex number. Raises ValueError, naming the cell, where a value
     does not fit the kind of task.
     """
-    task = make_task(columns, kind or kind_of_values(columns, name), metric, name)
+    told = kind or ("regression" if flips else kind_of_values(columns, name))
+    task = make_task(columns, told, metric, name)
     opened = in_memory(graphs, name=name)
     split = None
     if parts is not None:
         split = {part: np.flatnonzero(parts == part) for part in PARTS}
     return replace(
         opened,
-        task_or_none=replace(task, rank=rank),
+        task_or_none=replace(task, rank=rank, flips=flips),
         targets=encode_targets(columns, task, f"{name}, {CELLS[rank]} of all graphs"),
         cell_offsets=np.cumsum([0, *counts_of(graphs, rank)]),
         cell_split=split,

@@ -39,6 +39,7 @@ class ComplexList:
                 parts += [boundary.indptr, boundary.indices, boundary.data]
             for features in cells.features:
                 parts += [features.discrete, features.continuous]
+                parts += [features.signed] if features.signed.shape[1] else []
             parts.append(np.zeros(0) if cells.positions is None else cells.positions)
         return digest_of(parts)
 

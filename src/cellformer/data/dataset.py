@@ -37,7 +37,9 @@ class Task:
 
     With a ``rank``, it is to be predicted of every cell of that rank instead: of the vertices, the
     edges or the faces. Stored targets of a classification are class numbers; ``labels[i]`` is the
-    source's own word for class i, the same for all targets.
+    source's own word for class i, the same for all targets. Values of cells that ``flips`` says are
+    along the orientation of each cell and change their signs where it is reversed: flows along
+    edges, fluxes through faces, potentials of vertices, which come with the sign of the flows.
     """
 
     kind: Kind
@@ -46,6 +48,7 @@ class Task:
     labels: tuple[Label, ...] = ()  # of a classification
     rank: int | None = None  # of the cells that have the targets; None: the complexes have them
     units: tuple[str, ...] = ()  # of the targets, "" where one has none; () where none has any
+    flips: bool = False  # whether values of cells change their signs with the orientation
 
     def __post_init__(self) -> None:
         if not self.targets:
@@ -55,6 +58,13 @@ class Task:
         if self.rank is not None and self.rank < 0:
             raise ValueError(f"the rank of the cells to predict must be 0 or more, got {self.rank}")
         one_of(get_args(Kind), kind=self.kind)
+        if self.flips and (self.kind != "regression" or self.rank is None):
+            raise ValueError("targets that flip with the orientation are values of cells of a rank")
+        if self.flips and self.metric in ("r2", "spearman"):
+            raise ValueError(
+                f"data.metric {self.metric} depends on how cells are oriented; targets that flip "
+                "are judged by mae or rmse"
+            )
         allowed = {
             "regression": ("mae", "rmse", "r2", "spearman"),
             "binary": ("rocauc", "accuracy"),

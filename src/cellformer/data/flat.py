@@ -28,6 +28,14 @@ class FlatGraphs:
     edge_discrete: Int32[np.ndarray, "edge edge_discrete"]
     edge_continuous: Float32[np.ndarray, "edge edge_continuous"]
     positions: Float64[np.ndarray, "vertex space"] | None = None
+    vertex_signed: Float32[np.ndarray, "vertex vertex_signed"] = None  # type: ignore[assignment]
+    edge_signed: Float32[np.ndarray, "edge edge_signed"] = None  # type: ignore[assignment]
+    """As in `Features`, along the columns of ``edge_index``; left out: no columns."""
+
+    def __post_init__(self) -> None:
+        for key, like in (("vertex", self.vertex_discrete), ("edge", self.edge_discrete)):
+            if getattr(self, f"{key}_signed") is None:
+                object.__setattr__(self, f"{key}_signed", np.zeros((len(like), 0), np.float32))
 
     def __len__(self) -> int:
         return len(self.vertex_offsets) - 1
@@ -41,8 +49,8 @@ class FlatGraphs:
         return Graph.from_edges(
             self.edge_index[:, edges].T,
             vertices.stop - vertices.start,
-            _features(self.vertex_discrete[vertices], self.vertex_continuous[vertices]),
-            _features(self.edge_discrete[edges], self.edge_continuous[edges]),
+            self._vertex_features(vertices),
+            self._edge_features(edges),
             None if self.positions is None else self.positions[vertices],
             f"{self.name}[{self.first + row}]",
         )
@@ -62,6 +70,8 @@ class FlatGraphs:
             self.edge_discrete[c:d],
             self.edge_continuous[c:d],
             None if self.positions is None else self.positions[a:b],
+            self.vertex_signed[a:b],
+            self.edge_signed[c:d],
         )
 
     def ragged(self) -> RaggedGraphs:
@@ -70,8 +80,22 @@ class FlatGraphs:
             self.vertex_offsets,
             self.edge_offsets,
             self.edge_index.T,
-            _features(self.vertex_discrete, self.vertex_continuous),
-            _features(self.edge_discrete, self.edge_continuous),
+            self._vertex_features(slice(None)),
+            self._edge_features(slice(None)),
+        )
+
+    def _vertex_features(self, rows: slice) -> Features:
+        return Features(
+            self.vertex_discrete[rows].astype(np.int64),
+            self.vertex_continuous[rows],
+            self.vertex_signed[rows],
+        )
+
+    def _edge_features(self, rows: slice) -> Features:
+        return Features(
+            self.edge_discrete[rows].astype(np.int64),
+            self.edge_continuous[rows],
+            self.edge_signed[rows],
         )
 
     def digest(self) -> str:
@@ -86,6 +110,7 @@ class FlatGraphs:
                 self.edge_discrete,
                 self.edge_continuous,
                 np.zeros(0) if self.positions is None else self.positions,
+                *(rows for rows in (self.vertex_signed, self.edge_signed) if rows.shape[1]),
             ]
         )
 
@@ -103,9 +128,13 @@ class FlatGraphs:
             _offsets([graph.num_vertices for graph in graphs]),
             _offsets([graph.num_edges for graph in graphs]),
             np.concatenate([np.zeros((0, 2), np.int64), *(graph.edges for graph in graphs)]).T,
-            *vertices,
-            *edges,
+            vertices.discrete.astype(np.int32),
+            vertices.continuous,
+            edges.discrete.astype(np.int32),
+            edges.continuous,
             _join_positions(with_positions, name),
+            vertices.signed,
+            edges.signed,
         )
 
 
@@ -136,38 +165,22 @@ def in_memory(
     )
 
 
-def _features(
-    discrete: Int32[np.ndarray, "cell discrete"], continuous: Float32[np.ndarray, "cell continuous"]
-) -> Features:
-    return Features(discrete.astype(np.int64), continuous)
-
-
 def _offsets(counts: Sequence[int]) -> Int64[np.ndarray, " graph_plus_1"]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.asarray(counts, np.int64))])
 
 
-def _join(
-    features: Sequence[Features], what: str
-) -> tuple[Int32[np.ndarray, "cell discrete"], Float32[np.ndarray, "cell continuous"]]:
-    columns: tuple[int, int] | None = None
+def _join(features: Sequence[Features], what: str) -> Features:
+    filled = [one for one in features if len(one)] or [Features.empty(0)]
     for index, one in enumerate(features):
-        own = (one.discrete.shape[1], one.continuous.shape[1])
-        if len(one) and columns is None:
-            columns = own
-        if len(one) and own != columns:
+        if len(one) and one.columns != filled[0].columns:
             raise ValueError(
-                f"{what} of graph {index} have {own} discrete and continuous columns, "
-                f"those of the first graph {columns}"
+                f"{what} of graph {index} have {one.columns} discrete, continuous and signed "
+                f"columns, those of the first graph {filled[0].columns}"
             )
-    discrete, continuous = columns or (0, 0)
-    filled = [one for one in features if len(one)]
-    return (
-        np.concatenate(
-            [np.zeros((0, discrete), np.int32), *(one.discrete.astype(np.int32) for one in filled)]
-        ),
-        np.concatenate(
-            [np.zeros((0, continuous), np.float32), *(one.continuous for one in filled)]
-        ),
+    return Features(
+        np.concatenate([one.discrete for one in filled]),
+        np.concatenate([one.continuous for one in filled]),
+        np.concatenate([one.signed for one in filled]),
     )
 
 

@@ -30,9 +30,10 @@ def draw_cochains(
 ) -> Figure:
     """Left the complex; beside it a table for each rank, a row for each cell.
 
-    Columns are the features of the rank, categories before numbers, then the encodings behind a
-    gap; each is colored over its own range. ``symbols`` are those of a molecule's atoms. Source:
-    the paper, its figure "Illustration of an annotated cell complex".
+    Columns are the features of the rank, categories before numbers before those that flip with the
+    orientation, then the encodings behind a gap; each is colored over its own range. ``symbols``
+    are those of a molecule's atoms. Source: the paper, its figure "Illustration of an annotated
+    cell complex".
     """
     points = flat_positions(cells, positions)
     tables = [_values(cells, rank) for rank in range(cells.dim + 1)]
@@ -65,7 +66,8 @@ def draw_cochains(
 def _values(cells: CellComplex, rank: int) -> tuple[Float64[np.ndarray, "cell _"], ...]:
     """The features of a rank, and its encodings."""
     own = cells.features[rank]
-    features = np.hstack([own.discrete.astype(np.float64), own.continuous.astype(np.float64)])
+    kinds = (own.discrete, own.continuous, own.signed)
+    features = np.hstack([columns.astype(np.float64) for columns in kinds])
     encodings: Float64[np.ndarray, "cell _"] = cells.encodings[rank].astype(np.float64)
     return features, encodings
 

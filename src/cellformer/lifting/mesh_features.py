@@ -15,7 +15,7 @@ FACE_FEATURES = ("area", "elongation", "distance from the center", "sides")
 
 
 def with_mesh_features(cells: CellComplex) -> CellComplex:
-    """The complex with continuous features on its vertices, edges and faces.
+    """The complex with continuous features on its vertices, edges and faces, beside signed ones.
 
     Vertices: 2 pi minus the sum of the faces' angles there (the discrete Gaussian curvature), the
     distance from the center, the number of neighbors, and a third of the area of the triangles
@@ -67,7 +67,11 @@ def with_mesh_features(cells: CellComplex) -> CellComplex:
         _distance(centers),
         np.bincount(face, minlength=len(walks)),
     )
-    return replace(cells, features=tuple(map(_columns, (vertex, edge, faces))))
+    made = [
+        replace(_columns(columns), signed=own.signed)
+        for own, columns in zip(cells.features, (vertex, edge, faces), strict=True)
+    ]
+    return replace(cells, features=tuple(made))
 
 
 def _corners(

@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.features import Features
 from cellformer.complexes.polygons import edge_ends
 
 POINT_FEATURES = ("distance from the center", "mean distance to the neighbors", "neighbors",
@@ -52,7 +51,7 @@ def with_point_features(cells: CellComplex, unit: float | None = None) -> CellCo
     around = np.maximum(a + b + c, 1e-12)
     triangle = (area, 12 * np.sqrt(3) * area / around**2)
     made = [
-        Features(own.discrete, np.stack(columns, axis=1).astype(np.float32))
+        replace(own, continuous=np.stack(columns, axis=1).astype(np.float32))
         for own, columns in zip(cells.features[:3], (vertex, edge, triangle), strict=True)
     ]
     return replace(cells, features=(*made, *cells.features[3:]))

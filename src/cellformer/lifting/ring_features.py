@@ -7,7 +7,6 @@ from jaxtyping import Int64
 from scipy import sparse
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.matrices import containment
 from cellformer.lifting.lift import Lifting, lift
@@ -44,7 +43,7 @@ class RingFeatures:
         limits = np.array(RING_CATEGORIES[: len(columns)]) - 1
         table = np.minimum(np.stack(columns, axis=1).astype(np.int64), limits)
         own = cells.features[2]
-        rings = Features(np.hstack([own.discrete, table]), own.continuous)
+        rings = replace(own, discrete=np.hstack([own.discrete, table]))
         return replace(cells, features=(*cells.features[:2], rings, *cells.features[3:]))
 
 

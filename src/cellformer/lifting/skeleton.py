@@ -89,8 +89,18 @@ def skeletons(graphs: RaggedGraphs) -> tuple[RaggedRank, RaggedRank]:
         np.tile(np.array([-1, 1], np.int8), count),
     )
     return (
-        replace(vertices, discrete=graphs.vertex_discrete, continuous=graphs.vertex_continuous),
-        replace(edges, discrete=graphs.edge_discrete, continuous=graphs.edge_continuous),
+        replace(
+            vertices,
+            discrete=graphs.vertex_discrete,
+            continuous=graphs.vertex_continuous,
+            signed=graphs.vertex_signed,
+        ),
+        replace(
+            edges,
+            discrete=graphs.edge_discrete,
+            continuous=graphs.edge_continuous,
+            signed=graphs.edge_signed,
+        ),
     )
 
 

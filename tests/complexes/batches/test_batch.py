@@ -79,7 +79,8 @@ def test_rows_follow_one_complex_after_the_other(many):
     batch = collate(many)
     for rank in range(batch.dim + 1):
         parts = [cells for cells in many if rank <= cells.dim and cells.num_cells[rank]]
-        for rows, name in ((batch.discrete, "discrete"), (batch.continuous, "continuous")):
+        for name in ("discrete", "continuous", "signed"):
+            rows = getattr(batch, name)
             if parts:
                 expected = np.concatenate([getattr(c.features[rank], name) for c in parts])
                 np.testing.assert_array_equal(rows[rank].numpy(), expected)
@@ -147,6 +148,7 @@ def test_another_device_gets_everything():
         *moved.discrete,
         *moved.continuous,
         *moved.encodings,
+        *moved.signed,
         moved.encoding_signs,
         moved.targets,
         moved.neighborhood("up", lambda cells: pytest.fail("made again")).weights,
@@ -167,7 +169,13 @@ def test_a_batch_of_read_only_arrays_does_not_write_to_them(tmp_path):
             copy.flags.writeable = False
         frozen.append(RaggedRank(*copies))
     batch = CellBatch.from_ragged(replace(ragged, ranks=tuple(frozen)))
-    for tensors in (batch.offsets, batch.discrete, batch.continuous, batch.encodings):
+    for tensors in (
+        batch.offsets,
+        batch.discrete,
+        batch.continuous,
+        batch.encodings,
+        batch.signed,
+    ):
         for tensor in tensors:
             tensor.add_(1)  # not into the arrays behind it
     for rank, before in zip(frozen, ragged.ranks, strict=True):

@@ -42,7 +42,7 @@ def assert_same_bits(one, other):
 
 def assert_same_batch(got, expected):
     assert got.num_cells == expected.num_cells
-    for name in ("offsets", "discrete", "continuous", "encodings"):
+    for name in ("offsets", "discrete", "continuous", "encodings", "signed"):
         for left, right in zip(getattr(got, name), getattr(expected, name), strict=True):
             assert_same_bits(left, right)
     for left, right in zip(got.faces, expected.faces, strict=True):

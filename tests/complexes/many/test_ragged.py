@@ -22,7 +22,7 @@ def padded(cells, dim):
         boundaries.append(np.zeros((cells.num_cells[rank - 1] if rank <= cells.dim + 1 else 0, 0)))
     columns = cells.features[0]
     wide = CellComplex.from_boundaries(boundaries, cells.num_vertices)
-    empty = replace(columns, discrete=columns.discrete[:0], continuous=columns.continuous[:0])
+    empty = columns.take(slice(0))
     missing = dim - cells.dim
     return replace(
         wide,

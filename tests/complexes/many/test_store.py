@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN, CellComplex
+from cellformer.complexes.features import Features
 from cellformer.complexes.many.consistency import fault_of
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.many.store import (
@@ -36,9 +37,11 @@ def polygon(sides, rng, filled=True):
     for column, (tail, head) in enumerate(edges):
         boundary[tail, column], boundary[head, column] = -1, 1
     cells = (sides, len(edges), faces.shape[1])
+    of_edges = Features.of(rng.random((cells[1], 1)), cells[1], "edges")
+    of_edges = of_edges.with_signed(rng.normal(size=(cells[1], 2)))
     complex_ = CellComplex.from_boundaries(
         [boundary, faces],
-        features=[rng.integers(0, 9, (cells[0], 2)), rng.random((cells[1], 1)), None],
+        features=[rng.integers(0, 9, (cells[0], 2)), of_edges, None],
     )
     encodings = [rng.random((count, 3)).astype(np.float32) for count in cells]
     return complex_.with_encodings(encodings, np.array([0, SHARED_SIGN, RANK_SIGN], np.int8))
@@ -335,3 +338,28 @@ def test_a_mapped_collection_knows_its_folder_and_a_changed_one_does_not(tmp_pat
     assert folder_of(opened.take([1])) is None
     assert folder_of(opened.to_depth(3)) is None
     assert folder_of(pickle.loads(pickle.dumps(opened))) is None
+
+
+def without_signed(folder):
+    """The store as it was written before there were signed features."""
+    manifest = json.loads((folder / MANIFEST).read_text())
+    del manifest["checksum"]
+    for rank in range(manifest["ranks"]):
+        del manifest["arrays"][f"rank{rank}_signed"]
+        (folder / f"rank{rank}_signed.npy").unlink()
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+
+
+def test_a_store_from_before_signed_features_opens_and_merges_with_a_new_one(tmp_path):
+    cells = CellComplex.from_boundaries(
+        polygon(4, np.random.default_rng(0)).boundaries, features=[np.arange(4), None, None]
+    )
+    plain = RaggedComplexes.from_complexes([cells])
+    for name in ("old", "new"):
+        save_ragged(plain, tmp_path / name)
+    without_signed(tmp_path / "old")
+    opened, _ = open_ragged(tmp_path / "old")
+    assert_equal(opened, plain)
+    assert folder_of(opened) == tmp_path / "old"
+    merge_stores([tmp_path / "old", tmp_path / "new"], tmp_path / "both")
+    assert_equal(open_ragged(tmp_path / "both")[0], RaggedComplexes.concatenate([plain, plain]))

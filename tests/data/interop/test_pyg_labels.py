@@ -148,3 +148,19 @@ def test_classes_keep_their_numbers_in_a_source_that_lacks_some_of_them():
     assert posed.targets[:, 0].tolist() == [cell % 3 + 2 for cell in range(34)]
     with pytest.raises(ValueError, match=r"has the classes \(0, 1, 2, 3, 4\), the trained model"):
         posing(wide, None, narrow.task)
+
+
+def test_flows_along_both_directions_of_an_edge_are_those_of_the_graphs_edges():
+    pairs = np.array([(1, 0), (0, 1), (2, 1)])
+    y = torch.tensor([2.0, -2.0, 5.0])
+    data = Data(edge_index=torch.from_numpy(pairs.T.copy()), num_nodes=3, y=y,
+                edge_attr_signed=y[:, None])  # fmt: skip
+    opened = cf.from_pyg_dataset([data], of="edges", flips=True)
+    assert opened.task.flips
+    assert opened.graph(0).edges.tolist() == [[0, 1], [1, 2]]
+    assert opened.targets[:, 0].tolist() == [-2, -5]
+    assert opened.graph(0).edge_features.signed[:, 0].tolist() == [-2, -5]
+    with pytest.raises(ValueError, match="vertices 1 and 0 have labels that do not agree"):
+        cf.from_pyg_dataset([data], of="edges")
+    with pytest.raises(ValueError, match="only targets of vertices or edges flip"):
+        cf.from_pyg_dataset([data], of="graphs", flips=True)

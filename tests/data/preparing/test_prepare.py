@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 from cellformer.basics.files import cache_root
+from cellformer.complexes import examples
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
+from cellformer.complexes.polygons import edge_ends
+from cellformer.complexes.relabel import flip as turn
+from cellformer.data.cell_targets import with_cell_targets
+from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import GraphSet, SmilesList, Task
 from cellformer.data.flat import in_memory
 from cellformer.data.preparing.prepare import PreparationError, prepare
@@ -20,6 +25,8 @@ from cellformer.encodings.encode import encode
 from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.encodings.zeros import Zeros
 from cellformer.lifting.induced_cycles import InducedCycles
+from cellformer.lifting.own_cells import OwnCells
+from cellformer.lifting.skeleton import Skeleton
 
 LIFTING, ENCODINGS = InducedCycles(max_length=6), [RWBSPe(3)]
 
@@ -406,3 +413,34 @@ def test_importing_the_data_layer_loads_nothing_heavy():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def flows(cells):
+    task = Task("regression", ("flow",), "mae", rank=1, flips=True)
+    return complex_set([cells], [np.arange(cells.num_cells[1]) + 1.0], task, name="flows")
+
+
+def test_targets_that_flip_need_the_orientations_that_they_are_meant_along(tmp_path):
+    cells = turn(examples.house(), [None, np.array([1, 1, -1, 1, 1, 1]), None])
+    kept = prepare(flows(cells), OwnCells(), ENCODINGS, cache_dir=tmp_path).complexes
+    assert kept.targets[:, 0].tolist() == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(ValueError, match=r"flows, row 0 .*: cell 2 of rank 1 is not oriented"):
+        prepare(flows(cells), LIFTING, ENCODINGS, cache_dir=tmp_path)
+    prepare(flows(examples.house()), LIFTING, ENCODINGS, cache_dir=tmp_path)  # from low to high
+
+
+@dataclass(frozen=True)
+class Backward:
+    def __call__(self, graph):
+        cells = Skeleton()(graph)
+        return turn(cells, [None, -np.ones(graph.num_edges, int)])
+
+
+def test_a_lifting_that_turns_the_edges_of_a_graph_is_told(tmp_path):
+    house = examples.house()
+    columns = {"flow": np.arange(6.0)}
+    graph = Graph.from_edges(edge_ends(house))
+    source = with_cell_targets([graph], 1, columns, None, None, None, "g", flips=True)
+    prepare(source, Skeleton(), ENCODINGS, cache_dir=tmp_path)
+    with pytest.raises(ValueError, match=r"g, row 0 .*: cell 0 of rank 1 is not oriented"):
+        prepare(source, Backward(), ENCODINGS, cache_dir=tmp_path)

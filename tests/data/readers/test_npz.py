@@ -260,6 +260,7 @@ def test_writing_and_reading_gives_the_same_graphs(tmp_path_factory, graphs):
             if len(other):
                 np.testing.assert_array_equal(one.discrete, other.discrete)
                 np.testing.assert_array_equal(one.continuous, other.continuous)
+                np.testing.assert_array_equal(one.signed, other.signed)
 
 
 def test_any_part_holds_the_same_graphs(tmp_path):

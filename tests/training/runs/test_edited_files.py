@@ -148,6 +148,8 @@ def test_files_of_earlier_versions_are_read(run, capsys):
     for file in run.glob("*.json"):
         values = without_checksum(json.loads(file.read_text()))
         values.pop("curve_sha256", None)
+        if file.name == "model.json":
+            del values["task"]["flips"]
         file.write_text(json.dumps(values["sessions"] if file.name == "sessions.json" else values))
     for command in (["predict", str(run), "CCO", "--interval", "0.2"], ["report", str(run)]):
         assert main(command) == 0

@@ -22,3 +22,12 @@ def test_missing_values_do_not_count_and_a_constant_column_is_only_shifted():
     scaling = Scaling.fit(np.array([[1.0, 5.0, np.nan], [np.nan, 5.0, np.nan], [3.0, 5.0, np.nan]]))
     assert scaling.mean == (2.0, 5.0, 0.0)
     assert scaling.deviation == (1.0, 1.0, 1.0)
+
+
+def test_targets_that_flip_are_not_shifted():
+    targets = np.array([[3.0, 0.0], [4.0, 0.0], [np.nan, 0.0]])
+    scaling = Scaling.fit(targets, centered=False)
+    assert scaling.mean == (0.0, 0.0)
+    np.testing.assert_allclose(scaling.deviation, (12.5**0.5, 1.0))
+    flipped = Scaling.fit(-targets, centered=False)
+    assert flipped == scaling

@@ -118,8 +118,9 @@ def _show(arguments: Namespace) -> int:
 
 
 def _columns(features: "Features") -> str:
-    discrete, continuous = features.discrete.shape[1], features.continuous.shape[1]
-    return f"{discrete} discrete and {continuous} continuous features"
+    discrete, continuous, signed = features.columns
+    told = f"{discrete} discrete and {continuous} continuous features"
+    return f"{told}, {signed} that flip with the orientation" if signed else told
 
 
 def _estimate(arguments: Namespace) -> int:

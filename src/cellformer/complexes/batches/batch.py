@@ -65,6 +65,12 @@ class CellBatch:
     part: Part | None = None  # of what it is a part, if it is
     descriptors: Float32[Tensor, "complex descriptor"] | None = None  # counts, then values
     bounds: Float[Tensor, "complex side"] | None = None  # as in `RaggedComplexes`
+    signed: tuple[Float[Tensor, "_ _"], ...] = ()  # one per rank, (cells_k, signed_k)
+
+    def __post_init__(self) -> None:
+        if not self.signed:  # left out: no rank has any
+            none = tuple(rows.new_zeros((len(rows), 0)) for rows in self.continuous)
+            object.__setattr__(self, "signed", none)
 
     def __repr__(self) -> str:
         many = f"{self.num_complexes:,} complex{'' if self.num_complexes == 1 else 'es'}"
@@ -142,6 +148,7 @@ class CellBatch:
             _neighborhoods={k: n.to(device) for k, n in self._neighborhoods.items()},
             descriptors=None if self.descriptors is None else self.descriptors.to(device),
             bounds=None if self.bounds is None else self.bounds.to(device),
+            signed=tuple(t.to(device) for t in self.signed),
         )
 
     @classmethod
@@ -160,6 +167,7 @@ class CellBatch:
             if ragged.descriptors is None
             else torch.from_numpy(ragged.descriptors.joined()),
             bounds=None if ragged.bounds is None else torch.from_numpy(np.array(ragged.bounds)),
+            signed=tuple(torch.from_numpy(np.array(rank.signed)) for rank in ranks),
         )
 
 

@@ -23,11 +23,12 @@ class ResidentRank:
     discrete: Int32[Tensor, "cell discrete"]
     continuous: Float32[Tensor, "cell continuous"]
     encodings: Float32[Tensor, "cell encoding"]
+    signed: Float32[Tensor, "cell signed"]
 
     @classmethod
     def of(cls, rank: RaggedRank) -> "ResidentRank":
         """A copy in memory."""
-        arrays = (rank.offsets, rank.discrete, rank.continuous, rank.encodings)
+        arrays = (rank.offsets, rank.discrete, rank.continuous, rank.encodings, rank.signed)
         return cls(*(torch.from_numpy(np.array(array)) for array in arrays))
 
     def to(self, device: torch.device | str) -> "ResidentRank":
@@ -36,7 +37,7 @@ class ResidentRank:
 
     def tensors(self) -> Iterator[Tensor]:
         """All that take up memory."""
-        yield from (self.offsets, self.discrete, self.continuous, self.encodings)
+        yield from (self.offsets, self.discrete, self.continuous, self.encodings, self.signed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +135,7 @@ class ResidentComplexes:
             },
             descriptors=None if self.descriptors is None else self.descriptors.joined(numbers),
             bounds=None if self.bounds is None else self.bounds[numbers],
+            signed=tuple(rank.signed[rows] for rank, rows in zip(self.ranks, cells, strict=True)),
         )
 
     @classmethod

@@ -14,7 +14,8 @@ Fault: TypeAlias = tuple[str, str]
 
 CHUNK = 1_000_000  # faces looked at together, unless one complex has more
 KINDS = {"offsets": ("i", 1), "face_offsets": ("i", 1), "faces": ("i", 1), "signs": ("i", 1),
-         "discrete": ("i", 2), "continuous": ("f", 2), "encodings": ("f", 2)}  # fmt: skip
+         "discrete": ("i", 2), "continuous": ("f", 2), "encodings": ("f", 2),
+         "signed": ("f", 2)}  # fmt: skip
 """Of the arrays of a rank: integers or floating-point numbers, and how many axes."""
 
 
@@ -53,7 +54,7 @@ def _wrong_lengths(rank: RaggedRank, complexes: int, encodings: int) -> Fault | 
         return "face_offsets", f"it does not divide {faces} faces among {cells} cells"
     if len(rank.signs) != faces:
         return "signs", f"it has {len(rank.signs)} entries for {faces} faces"
-    for name in ("discrete", "continuous", "encodings"):
+    for name in ("discrete", "continuous", "encodings", "signed"):
         rows = len(getattr(rank, name))
         if rows != cells:
             return name, f"it has {rows} rows for {cells} cells"

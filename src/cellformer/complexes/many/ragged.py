@@ -26,8 +26,10 @@ class RaggedRank:
     discrete: Int32[np.ndarray, "cell discrete"]
     continuous: Float32[np.ndarray, "cell continuous"]
     encodings: Float32[np.ndarray, "cell encoding"]
+    signed: Float32[np.ndarray, "cell signed"]  # as in `Features`
 
-    ARRAYS = ("offsets", "face_offsets", "faces", "signs", "discrete", "continuous", "encodings")
+    ARRAYS = ("offsets", "face_offsets", "faces", "signs", "discrete", "continuous", "encodings",
+              "signed")  # fmt: skip
 
     @classmethod
     def bare(
@@ -41,7 +43,7 @@ class RaggedRank:
         cells = len(face_offsets) - 1
         nothing = np.zeros((cells, 0), np.float32)
         discrete = np.zeros((cells, 0), np.int32)
-        return cls(offsets, face_offsets, faces, signs, discrete, nothing, nothing)
+        return cls(offsets, face_offsets, faces, signs, discrete, nothing, nothing, nothing)
 
     def take(self, complexes: Int64[np.ndarray, " chosen"]) -> "RaggedRank":
         """The same of some complexes, in this order; no Python loop over complexes or cells."""
@@ -55,7 +57,13 @@ class RaggedRank:
             self.discrete[cells],
             self.continuous[cells],
             self.encodings[cells],
+            self.signed[cells],
         )
+
+    @property
+    def columns(self) -> tuple[int, int, int]:
+        """The numbers of discrete, continuous and signed columns."""
+        return self.discrete.shape[1], self.continuous.shape[1], self.signed.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +133,8 @@ class RaggedComplexes:
             for below, above in itertools.pairwise(one.ranks)
         )
         features = tuple(
-            Features(rank.discrete.astype(np.int64), rank.continuous) for rank in one.ranks
+            Features(rank.discrete.astype(np.int64), rank.continuous, rank.signed)
+            for rank in one.ranks
         )
         return CellComplex(
             len(one.ranks[0].discrete),
@@ -255,7 +264,7 @@ def _concatenate_rank(complexes: Sequence[CellComplex], rank: int) -> RaggedRank
     ]
     nonempty = [cells for cells in present if cells.num_cells[rank]]
     if not nonempty:  # the columns that any of them declares
-        nonempty = [max(present, key=lambda cells: _columns(cells.features[rank]))]
+        nonempty = [max(present, key=lambda cells: cells.features[rank].columns)]
     return RaggedRank(
         _offsets(np.asarray(counts, np.int64)),
         _offsets(np.concatenate(degrees).astype(np.int64)),
@@ -264,35 +273,33 @@ def _concatenate_rank(complexes: Sequence[CellComplex], rank: int) -> RaggedRank
         np.concatenate([c.features[rank].discrete for c in nonempty]).astype(np.int32),
         np.concatenate([c.features[rank].continuous for c in nonempty]),
         np.concatenate([c.encodings[rank] for c in present]),
+        np.concatenate([c.features[rank].signed for c in nonempty]),
     )
 
 
 def _check_columns(complexes: Sequence[CellComplex], rank: int) -> None:
     """A complex without cells of the rank may lack the columns; any other must have them."""
-    first: tuple[int, tuple[int, int]] | None = None
+    first: tuple[int, tuple[int, int, int]] | None = None
     for index, cells in enumerate(complexes):
         if rank > cells.dim or not cells.num_cells[rank]:
             continue
-        columns = _columns(cells.features[rank])
+        columns = cells.features[rank].columns
         if first is None:
             first = (index, columns)
         elif columns != first[1]:
             raise ValueError(
-                f"complex {index} ({cells.name!r}) has {columns} discrete and continuous feature "
-                f"columns at rank {rank}, complex {first[0]} has {first[1]}"
+                f"complex {index} ({cells.name!r}) has {columns} discrete, continuous and signed "
+                f"feature columns at rank {rank}, complex {first[0]} has {first[1]}"
             )
 
 
-def _columns(rows: Features | RaggedRank) -> tuple[int, int]:
-    return rows.discrete.shape[1], rows.continuous.shape[1]
-
-
 def _concatenate_ragged(parts: Sequence[RaggedRank]) -> RaggedRank:
-    nonempty = [part for part in parts if len(part.discrete)] or [max(parts, key=_columns)]
-    columns = {_columns(part) for part in nonempty}
+    nonempty = [part for part in parts if len(part.discrete)]
+    nonempty = nonempty or [max(parts, key=lambda part: part.columns)]
+    columns = {part.columns for part in nonempty}
     if len(columns) > 1:
         raise ValueError(
-            "collections have different numbers of discrete and continuous feature columns "
+            "collections have different numbers of discrete, continuous and signed feature columns "
             f"at one rank: {sorted(columns)}"
         )
     return RaggedRank(
@@ -303,6 +310,7 @@ def _concatenate_ragged(parts: Sequence[RaggedRank]) -> RaggedRank:
         np.concatenate([part.discrete for part in nonempty]),
         np.concatenate([part.continuous for part in nonempty]),
         np.concatenate([part.encodings for part in parts]),
+        np.concatenate([part.signed for part in nonempty]),
     )
 
 

@@ -24,6 +24,8 @@ class RaggedGraphs:
     vertex_continuous: Float32[np.ndarray, "vertex vertex_continuous"]
     edge_discrete: Int32[np.ndarray, "edge edge_discrete"]
     edge_continuous: Float32[np.ndarray, "edge edge_continuous"]
+    vertex_signed: Float32[np.ndarray, "vertex vertex_signed"]  # as in `Features`
+    edge_signed: Float32[np.ndarray, "edge edge_signed"]
 
     def __len__(self) -> int:
         return len(self.vertex_offsets) - 1
@@ -54,6 +56,8 @@ class RaggedGraphs:
             self.vertex_continuous[vertices],
             self.edge_discrete[edges],
             self.edge_continuous[edges],
+            self.vertex_signed[vertices],
+            self.edge_signed[edges],
         )
 
     @classmethod
@@ -71,6 +75,7 @@ class RaggedGraphs:
         """
         graph = np.repeat(np.arange(len(edge_offsets) - 1), np.diff(edge_offsets))
         pairs = np.sort(edges.astype(np.int64), axis=1)
+        turned = edge_features.turned(np.where(edges[:, 0] > edges[:, 1], -1, 1))
         outside = (pairs[:, 0] < 0) | (pairs[:, 1] >= np.diff(vertex_offsets)[graph])
         if outside.any():
             edge = int(outside.argmax())
@@ -93,4 +98,6 @@ class RaggedGraphs:
             vertex_features.continuous,
             edge_features.discrete[kept].astype(np.int32),
             edge_features.continuous[kept],
+            vertex_features.signed,
+            turned.signed[kept],
         )

@@ -148,6 +148,7 @@ def open_ragged(
     state = _state(path)
     recorded = manifest.arrays
     arrays = {name: _map_array(path, name, recorded[name]) for name in recorded}
+    arrays = _absent_signed(manifest) | arrays
     try:
         ragged = RaggedComplexes(
             tuple(
@@ -189,6 +190,8 @@ def folder_of(ragged: RaggedComplexes) -> Path | None:
     for number, rank in enumerate(ragged.ranks):
         for name in RaggedRank.ARRAYS:
             array = getattr(rank, name)
+            if name == "signed" and not array.shape[1]:
+                continue  # nothing to send, and a store may lack it
             if not isinstance(array, np.memmap) or array.filename is None:
                 return None
             file = Path(os.fspath(array.filename))
@@ -208,7 +211,11 @@ def _stored_part(path: Path) -> StorePart:
     manifest, _ = _read_manifest(path)
     recorded = manifest.arrays
 
+    absent = _absent_signed(manifest)
+
     def read(name: str) -> NDArray[Any]:
+        if name in absent:
+            return absent[name]
         array = _map_array(path, name, recorded[name])
         _check_bytes(path, name, recorded[name])
         return array
@@ -217,9 +224,20 @@ def _stored_part(path: Path) -> StorePart:
         manifest.complexes,
         manifest.ranks,
         manifest.target_rank,
-        {name: ArrayKind(each.shape, np.dtype(each.dtype)) for name, each in recorded.items()},
+        {name: ArrayKind(each.shape, np.dtype(each.dtype)) for name, each in recorded.items()}
+        | {name: ArrayKind(array.shape, array.dtype) for name, array in absent.items()},
         read,
     )
+
+
+def _absent_signed(manifest: Manifest) -> dict[str, NDArray[Any]]:
+    """No columns for each rank of a store from before there were signed features."""
+    return {
+        f"rank{rank}_signed": np.zeros((known.shape[0], 0), np.float32)
+        for rank in range(manifest.ranks)
+        if f"rank{rank}_signed" not in manifest.arrays
+        and (known := manifest.arrays.get(f"rank{rank}_discrete")) is not None
+    }
 
 
 def _again(path: Path) -> str:

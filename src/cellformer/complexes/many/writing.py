@@ -105,6 +105,7 @@ def _deepened(part: StorePart, depth: int) -> StorePart:
         "discrete": np.zeros((0, 0), np.int32),
         "continuous": np.zeros((0, 0), np.float32),
         "encodings": np.zeros((0, encodings), np.float32),
+        "signed": np.zeros((0, 0), np.float32),
     }
     added = {
         f"rank{number}_{name}": array

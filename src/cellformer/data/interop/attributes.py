@@ -10,13 +10,16 @@ from cellformer.complexes.features import Features
 
 Names = tuple[str, ...]
 Attributes = dict[str, Any]
+SIGNED = "signed"
+"""The name of the attribute whose values flip."""
 
 
 def gather(rows: Sequence[Mapping[str, Any]], names: Sequence[str], what: str) -> Features:
     """The named attributes of all cells as columns, integers discrete and floats continuous.
 
-    An attribute is a number or a sequence of numbers, of the same length for every cell. ``what``
-    says in errors whose attributes they are. Raises ValueError where one is missing or ragged.
+    An attribute is a number or a sequence of numbers, of the same length for every cell; that named
+    ``"signed"`` changes its sign with the orientation of the cell (see `Features`). ``what`` says
+    in errors whose attributes they are. Raises ValueError where one is missing or ragged.
     """
     parts = [Features.empty(len(rows))]
     for name in names if rows else ():
@@ -31,10 +34,20 @@ def gather(rows: Sequence[Mapping[str, Any]], names: Sequence[str], what: str) -
                 f"attribute {name!r} must be a number or a list of numbers of one length for "
                 f"every {what}, found shapes {sorted(shapes)}"
             )
-        parts.append(Features.of(np.stack(values), len(rows), f"attribute {name!r} of {what}s"))
+        told = f"attribute {name!r} of {what}s"
+        if name == SIGNED:
+            parts.append(Features.empty(len(rows)).with_signed(np.stack(values), told))
+        else:
+            parts.append(Features.of(np.stack(values), len(rows), told))
+    return beside(parts)
+
+
+def beside(parts: Sequence[Features]) -> Features:
+    """The columns of several features of the same cells, side by side."""
     return Features(
         np.concatenate([part.discrete for part in parts], axis=1),
         np.concatenate([part.continuous for part in parts], axis=1),
+        np.concatenate([part.signed for part in parts], axis=1),
     )
 
 
@@ -56,8 +69,8 @@ def gather_positions(
 def spread(features: Features) -> list[Attributes]:
     """One dictionary for each cell, with a tuple of numbers for each kind that has columns.
 
-    The keys are ``"discrete"`` and ``"continuous"``; `gather` turns them back into the same
-    features.
+    The keys are ``"discrete"``, ``"continuous"`` and ``"signed"``; `gather` turns them back into
+    the same features.
     """
     rows: list[Attributes] = [{} for _ in range(len(features))]
     if features.discrete.shape[1]:
@@ -66,4 +79,7 @@ def spread(features: Features) -> list[Attributes]:
     if features.continuous.shape[1]:
         for row, values in zip(rows, features.continuous.tolist(), strict=True):
             row["continuous"] = tuple(values)
+    if features.signed.shape[1]:
+        for row, values in zip(rows, features.signed.tolist(), strict=True):
+            row[SIGNED] = tuple(values)
     return rows

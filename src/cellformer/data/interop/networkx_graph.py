@@ -22,7 +22,9 @@ def from_networkx(
     Vertex i is the i-th node in the graph's own order, whatever the nodes are named, and edges
     keep the order in which the graph lists them. ``vertex_features`` and ``edge_features`` name
     attributes: whole numbers (and booleans) become discrete columns, floating-point numbers
-    continuous ones, and a sequence of numbers several columns. ``positions`` names the node
+    continuous ones, and a sequence of numbers several columns. An attribute ``signed`` of edges
+    holds flows along them, from the first node that the graph lists to the second. ``positions``
+    names the node
     attribute that holds coordinates. Self-loops and all but the first of parallel edges are
     dropped and counted; the opposite edges of a directed graph are parallel.
 
@@ -45,8 +47,8 @@ def from_networkx(
 def to_networkx(graph: Graph) -> "nx.Graph[int]":
     """A ``networkx.Graph`` on the nodes 0, 1, ... with features and positions as attributes.
 
-    The attributes are tuples named ``discrete``, ``continuous`` and ``position``, each present
-    where the graph has it. networkx lists edges by node, so their order may change.
+    The attributes are tuples named ``discrete``, ``continuous``, ``signed`` and ``position``, each
+    present where the graph has it. networkx lists edges by node, so their order may change.
     """
     made: nx.Graph[int] = nx.Graph(name=graph.name)
     for vertex, attributes in enumerate(spread(graph.vertex_features)):

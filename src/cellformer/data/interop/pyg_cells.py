@@ -1,10 +1,11 @@
 """Complexes as PyTorch Geometric data, which its loaders batch like any other.
 
 For every rank k the data hold ``pe_k``, the encodings of its cells, and as far as there are any
-``x_k`` and ``x_discrete_k``, their features; for k of 1 and more also ``boundary_index_k``
-(2, entries), the numbers of cells of rank k - 1 and of rank k, and ``boundary_sign_k``.
-``pe_signs`` says which signs of encodings are ambiguous. So ``pe_0`` lies beside ``x`` for a
-network of your own on the vertices, and `batch_from_pyg` gives what `CellularTransformer` takes.
+``x_k``, ``x_discrete_k`` and ``x_signed_k``, their features; for k of 1 and more also
+``boundary_index_k`` (2, entries), the numbers of cells of rank k - 1 and of rank k, and
+``boundary_sign_k``. ``pe_signs`` says which signs of encodings are ambiguous. So ``pe_0`` lies
+beside ``x`` for a network of your own on the vertices, and `batch_from_pyg` gives what
+`CellularTransformer` takes.
 """
 
 import re
@@ -76,6 +77,8 @@ def complex_to_pyg(
             made[f"x_{rank}"] = torch.tensor(cells.features[rank].continuous)
         if known and cells.features[rank].discrete.shape[1]:
             made[f"x_discrete_{rank}"] = torch.tensor(cells.features[rank].discrete)
+        if known and cells.features[rank].signed.shape[1]:
+            made[f"x_signed_{rank}"] = torch.tensor(cells.features[rank].signed)
         if rank:
             boundary = cells.boundary(rank).tocoo()
             pairs = np.stack([boundary.row, boundary.col]).astype(np.int64)
@@ -108,6 +111,7 @@ def complex_from_pyg(data: Data, name: str = "") -> CellComplex:
         Features(
             _columns(data, f"x_discrete_{rank}", count, np.int64),
             _columns(data, f"x_{rank}", count, np.float32),
+            _columns(data, f"x_signed_{rank}", count, np.float32),
         )
         for rank, count in enumerate(counts)
     ]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from cellformer.complexes.features import Features
 from cellformer.complexes.graph import Graph
+from cellformer.data.interop.attributes import beside
 
 if TYPE_CHECKING:
     import torch_geometric.data
@@ -21,8 +22,9 @@ def from_pyg(data: "torch_geometric.data.Data", name: str = "") -> Graph:
 
     Read are ``edge_index``, ``num_nodes``, ``pos``, and as features ``x``, ``x_discrete``,
     ``edge_attr`` and ``edge_attr_discrete``: an integer tensor gives discrete columns, a
-    floating-point one continuous columns. ``y`` and everything else is ignored; it belongs to
-    the task, not to the graph.
+    floating-point one continuous columns. ``x_signed`` and ``edge_attr_signed`` give signed ones
+    (see `Features`), those of edges along ``edge_index``. ``y`` and everything else is ignored; it
+    belongs to the task, not to the graph.
 
     PyG stores an undirected edge as two directed ones. The first of the two decides the edge's
     place and features. An edge stored in one direction only becomes the same undirected edge:
@@ -54,8 +56,9 @@ def to_pyg(graph: Graph) -> "torch_geometric.data.Data":
 
     Discrete columns become an integer ``x`` (``edge_attr``) and continuous columns a float32 one;
     where a graph has both, ``x`` is the continuous one and ``x_discrete`` holds the rest, as
-    `from_pyg` reads them. The round trip gives the same graph. Needs the extra: ``pip install
-    "cellformer[pyg]"``, else ImportError.
+    `from_pyg` reads them. Signed columns of edges have the other sign in the other direction. The
+    round trip gives the same graph. Needs the extra: ``pip install "cellformer[pyg]"``, else
+    ImportError.
     """
     try:
         from torch_geometric.data import Data
@@ -70,7 +73,8 @@ def to_pyg(graph: Graph) -> "torch_geometric.data.Data":
     for key, values in _tensors(graph.vertex_features, "x").items():
         made[key] = values
     for key, values in _tensors(graph.edge_features, "edge_attr").items():
-        made[key] = torch.cat([values, values])
+        other = -values if key.endswith("_signed") else values
+        made[key] = torch.cat([values, other])
     if graph.positions is not None:
         made.pos = torch.from_numpy(graph.positions.copy())
     return made
@@ -87,10 +91,11 @@ def _features(
     parts = [Features.empty(rows)] + [
         Features.of(_numpy(data[key]), rows, f"{where}: {key}") for key in keys if key in data
     ]
-    return Features(
-        np.concatenate([part.discrete for part in parts], axis=1),
-        np.concatenate([part.continuous for part in parts], axis=1),
-    )
+    signed = f"{keys[1]}_signed"
+    if signed in data:
+        values = _numpy(data[signed])
+        parts.append(Features.empty(rows).with_signed(values, f"{where}: {signed}"))
+    return beside(parts)
 
 
 def _tensors(features: Features, key: str) -> dict[str, Tensor]:
@@ -99,6 +104,8 @@ def _tensors(features: Features, key: str) -> dict[str, Tensor]:
         found[key] = torch.from_numpy(features.continuous.copy())
     if features.discrete.shape[1]:
         found[f"{key}_discrete" if found else key] = torch.from_numpy(features.discrete.copy())
+    if features.signed.shape[1]:
+        found[f"{key}_signed"] = torch.from_numpy(features.signed.copy())
     return found
 
 

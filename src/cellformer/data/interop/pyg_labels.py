@@ -23,18 +23,20 @@ class CellLabels:
 
 
 def cell_labels(
-    items: Sequence[Any], graphs: Sequence[Graph], of: LabelsOf, name: str
+    items: Sequence[Any], graphs: Sequence[Graph], of: LabelsOf, name: str, flips: bool = False
 ) -> CellLabels | None:
     """The labels of vertices or edges; None where the graphs have the targets, or nothing has.
 
     Labels are those of vertices where ``y`` of every item has a row for each vertex, and of edges
     where it has one for each column of ``edge_index``, or where there is an ``edge_label``; with
-    ``of`` it is said. Raises ValueError, naming the item, where they do not fit.
+    ``of`` it is said. Those that ``flips`` says have the other sign in the other direction of an
+    edge, and are given along the graph's edges. Raises ValueError, naming the item, where they do
+    not fit.
     """
     if of == "graphs" or not items:
         return None
     if of != "vertices" and all(_has(item, "edge_label") for item in items):
-        read = [_edge_labels(item, graph, f"{name}: item {index}")
+        read = [_edge_labels(item, graph, f"{name}: item {index}", flips)
                 for index, (item, graph) in enumerate(zip(items, graphs, strict=True))]  # fmt: skip
         return _joined(1, read)
     rank = _rank(items, graphs) if of == "auto" else ("vertices", "edges").index(of)
@@ -54,7 +56,9 @@ def cell_labels(
             )
         parts = _parts(item, len(values), where)
         labeled.append(
-            _on_edges(graph, _columns(item), values, parts, where) if rank else (values, parts)
+            _on_edges(graph, _columns(item), values, parts, where, flips)
+            if rank
+            else (values, parts)
         )
     return _joined(rank, labeled)
 
@@ -72,7 +76,7 @@ def _rank(items: Sequence[Any], graphs: Sequence[Graph]) -> int | None:
 
 
 def _edge_labels(
-    item: Any, graph: Graph, where: str
+    item: Any, graph: Graph, where: str, flips: bool
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
     values = _rows(item.edge_label)
     given = _has(item, "edge_label_index")
@@ -82,7 +86,7 @@ def _edge_labels(
             f"{where}: edge_label has {len(values)} rows for {len(pairs)} columns of "
             f"{'edge_label_index' if given else 'edge_index'}"
         )
-    return _on_edges(graph, pairs, values, _parts(item, len(values), where), where)
+    return _on_edges(graph, pairs, values, _parts(item, len(values), where), where, flips)
 
 
 def _on_edges(
@@ -91,8 +95,11 @@ def _on_edges(
     values: NDArray[np.float64],
     parts: NDArray[Any] | None,
     where: str,
+    flips: bool,
 ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
     """What is said of pairs of vertices, of both directions alike, as that of edges."""
+    if flips:
+        values = np.where(pairs[:, :1] > pairs[:, 1:], -values, values)
     edges = graph.edge_numbers(pairs)
     absent = (edges < 0) & (pairs[:, 0] != pairs[:, 1])
     if absent.any():
@@ -111,7 +118,8 @@ def _on_edges(
             pair = pairs[own][int(unlike.any(axis=1).argmax())].tolist()
             raise ValueError(
                 f"{where}: the two directions of the edge between vertices {pair[0]} and {pair[1]} "
-                "have different labels; edges have no direction here"
+                f"have labels that do not agree; edges have no direction here"
+                f"{', and flows have opposite signs' if flips else ' (see flips)'}"
             )
         found[ours] = np.where(np.isnan(new), found[ours], new)
         if said is not None and parts is not None:

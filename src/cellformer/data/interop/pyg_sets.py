@@ -22,6 +22,7 @@ def from_pyg_dataset(
     metric: Metric | None = None,
     name: str | None = None,
     of: LabelsOf = "auto",
+    flips: bool = False,
 ) -> GraphSet:
     """The graphs of a PyG data set in its order, with ``y`` as targets where items have it.
 
@@ -31,14 +32,18 @@ def from_pyg_dataset(
 
     Where ``y`` of every item has a row for each vertex, the vertices have the targets; with one for
     each column of ``edge_index``, or with ``edge_label`` (and ``edge_label_index``), the edges
-    have, and both directions of one have to agree. ``of`` says so where it is not to be guessed.
-    ``train_mask``, ``val_mask`` and ``test_mask`` are then the split, unless ``split`` names whole
-    graphs. Raises ValueError, naming the item, where these or the features do not fit.
+    have, and both directions of one have to agree. Labels that ``flips`` says are flows along the
+    edges, so one direction has the value of the other with the other sign. ``of`` says so where it
+    is not to be guessed. ``train_mask``, ``val_mask`` and ``test_mask`` are then the split, unless
+    ``split`` names whole graphs. Raises ValueError, naming the item, where these or the features do
+    not fit.
     """
     called = name or str(getattr(dataset, "name", None) or type(dataset).__name__)
     items = [dataset[index] for index in range(len(dataset))]
     graphs = [from_pyg(item, f"{called}[{index}]") for index, item in enumerate(items)]
-    labels = cell_labels(items, graphs, of, called)
+    labels = cell_labels(items, graphs, of, called, flips)
+    if labels is None and flips:
+        raise ValueError(f"{called}: only targets of vertices or edges flip with the orientation")
     values = _targets(items, called) if labels is None else labels.values
     if values is None:
         return in_memory(graphs, split=split, name=called)
@@ -46,7 +51,8 @@ def from_pyg_dataset(
     columns: Columns = {word: values[:, at] for at, word in enumerate(names)}
     if labels is not None:
         parts = labels.parts if split is None else None
-        made = with_cell_targets(graphs, labels.rank, columns, parts, kind, metric, called)
+        made = with_cell_targets(graphs, labels.rank, columns, parts, kind, metric, called,
+                                 flips)  # fmt: skip
         return made if split is None else replace(made, split=rows_of(split))
     task = make_task(columns, kind or kind_of_values(columns, called), metric, called)
     return in_memory(graphs, encode_targets(columns, task, called), task, split, called)

@@ -38,7 +38,8 @@ def from_toponetx(
     as `from_combinatorial` does. A ``CellComplex`` is always of dimension 2, and its cells are
     numbered as in TopoNetX's own matrices: vertices sorted, edges sorted by their vertices, 2-cells
     as inserted, each oriented as it was listed. So the boundaries equal ``incidence_matrix(1)`` and
-    ``incidence_matrix(2)``. Attributes are read as in `from_networkx`.
+    ``incidence_matrix(2)``. Attributes are read as in `from_networkx`; ``signed`` ones are along
+    these orientations.
 
     Self-loops are dropped. Raises ValueError if nodes cannot be sorted, an attribute is missing,
     or a 2-cell is not a cycle of three or more different vertices (TopoNetX allows others), and for
@@ -132,12 +133,17 @@ def to_toponetx(cells: CellComplex) -> "toponetx.CellComplex":
     if any(cells.num_cells[3:]):
         raise ValueError(f"{where} has cells of rank 3 or more; TopoNetX holds ranks 0, 1 and 2")
     made = toponetx.CellComplex()
-    attributes = [spread(features) for features in cells.features]
+    ends = edge_ends(cells)
+    upward = np.where(ends[:, 0] > ends[:, 1], -1, 1)  # as TopoNetX's edges are read
+    attributes = [
+        spread(features.turned(upward) if rank == 1 else features)
+        for rank, features in enumerate(cells.features)
+    ]
     for vertex, row in enumerate(attributes[0]):
         if cells.positions is not None:
             row["position"] = tuple(cells.positions[vertex].tolist())
         made.add_node(vertex, **row)
-    for edge, (tail, head) in enumerate(edge_ends(cells).tolist()):
+    for edge, (tail, head) in enumerate(ends.tolist()):
         if (tail, head) in made.edges:
             raise ValueError(f"{where}: edge {edge} joins the same vertices as another edge")
         made.add_edge(tail, head, **attributes[1][edge])

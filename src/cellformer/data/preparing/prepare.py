@@ -28,6 +28,7 @@ from cellformer.complexes.many.store import (
     merge_stores,
     open_ragged,
 )
+from cellformer.data.complex_list import ComplexList
 from cellformer.data.dataset import GraphSet, digest_of
 from cellformer.data.identity import identity
 from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
@@ -163,6 +164,8 @@ class _Job:
         targets = self.source.targets_of(rows) if task else None
         if task is not None and task.rank is not None:
             check_cells(self.source, rows, complexes, task.rank)
+            if task.flips:
+                check_orientations(self.source, rows, complexes, task.rank)
         return Prepared(
             replace(
                 complexes,
@@ -204,6 +207,41 @@ def check_cells(
         raise ValueError(
             f"{source.name}, row {rows[at]} (counted from 0): {cells[at]} cells of rank {rank} and "
             f"{targets[at]} targets; the lifting has to keep the cells that they belong to"
+        )
+
+
+def check_orientations(
+    source: GraphSet, rows: Int64[np.ndarray, " complex"], complexes: RaggedComplexes, rank: int
+) -> None:
+    """Raises ValueError, naming the row, unless cells are oriented as their targets are meant.
+
+    That is, where the source brings complexes, as these; edges of a graph run from the lower to the
+    higher vertex number. Faces that only the lifting makes are oriented by it.
+    """
+    if rank == 0:
+        return
+    prepared, listed = complexes.ranks[rank], source.graphs
+    if isinstance(listed, ComplexList):
+        own = [listed.complexes[row].boundary(rank) for row in rows.tolist()]
+        faces = np.concatenate([boundary.indices for boundary in own])
+        signs = np.concatenate([boundary.data for boundary in own])
+    elif rank == 1:
+        faces = np.sort(prepared.faces.reshape(-1, 2), axis=1).ravel()
+        signs = np.tile(np.array([-1, 1], np.int8), len(faces) // 2)
+    else:
+        return
+    unlike = (
+        np.flatnonzero((faces != prepared.faces) | (signs != prepared.signs))
+        if len(faces) == len(prepared.faces)
+        else [0]
+    )
+    if len(unlike):
+        cell = np.searchsorted(prepared.face_offsets, unlike[0], side="right") - 1
+        at = int(np.searchsorted(prepared.offsets, cell, side="right")) - 1
+        raise ValueError(
+            f"{source.name}, row {rows[at]} (counted from 0): cell {cell - prepared.offsets[at]} "
+            f"of rank {rank} is not oriented as its target is meant, which flips with it; the "
+            "lifting has to keep the cells as they are (data.lifting auto)"
         )
 
 

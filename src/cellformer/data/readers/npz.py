@@ -6,6 +6,9 @@ array                              meaning
 ``num_nodes``, ``num_edges``       per graph; an undirected edge is stored once
 ``edge_index`` (2, E)              node numbers local to their graph, from 0
 any other, one row per node/edge   features: integers are categories, floating-point numbers values
+``node_signed``, ``edge_signed``   potentials of nodes and flows along edges, which change their
+                                   signs with an edge's direction, as `edge_index` has it; see
+                                   `Features`
 ``node_position``                  coordinates of the nodes (for drawing and geometry; no feature)
 ``y``                              one target per graph or a row of them (optional)
 ``train_idx val_idx test_idx``     graph numbers of a split (optional)
@@ -39,6 +42,7 @@ from cellformer.data.targets import (
 )
 
 SPLITS = tuple(f"{part}_idx" for part in PARTS)
+SIGNED = ("node_signed", "edge_signed")
 OWN = ("num_nodes", "num_edges", "edge_index", "node_position", "y", *SPLITS, "kind",
        "target_names")  # fmt: skip
 
@@ -124,6 +128,8 @@ def write_flat(
         "node_continuous": flat.vertex_continuous,
         "edge_discrete": flat.edge_discrete,
         "edge_continuous": flat.edge_continuous,
+        "node_signed": flat.vertex_signed,
+        "edge_signed": flat.edge_signed,
     }
     arrays.update({key: rows for key, rows in features.items() if rows.shape[1]})
     if flat.positions is not None:
@@ -180,7 +186,7 @@ def _flat(arrays: Mapping[str, NDArray[Any]], file: Path, name: str) -> FlatGrap
     features = {
         key: _owner(key, array, (num_vertices, num_edges, len(nodes)), file)
         for key, array in arrays.items()
-        if key not in OWN
+        if key not in (*OWN, *SIGNED)
     }
     return FlatGraphs(
         name,
@@ -191,6 +197,8 @@ def _flat(arrays: Mapping[str, NDArray[Any]], file: Path, name: str) -> FlatGrap
         *_stack(arrays, [k for k in sorted(features) if features[k] == "node"], num_vertices, file),
         *_stack(arrays, [k for k in sorted(features) if features[k] == "edge"], num_edges, file),
         _positions(arrays.get("node_position"), num_vertices, file),
+        _signed(arrays, "node_signed", num_vertices, file),
+        _signed(arrays, "edge_signed", num_edges, file),
     )
 
 
@@ -230,6 +238,17 @@ def _stack(
         np.hstack([np.zeros((rows, 0), np.int32), *(c.discrete.astype(np.int32) for c in columns)]),
         np.hstack([np.zeros((rows, 0), np.float32), *(c.continuous for c in columns)]),
     )
+
+
+def _signed(
+    arrays: Mapping[str, NDArray[Any]], key: str, rows: int, file: Path
+) -> NDArray[np.float32]:
+    none = Features.empty(rows)
+    if key not in arrays:
+        return none.signed
+    if arrays[key].dtype.kind not in "fui":
+        raise ValueError(f"{file}: array {key!r} must hold numbers, not {arrays[key].dtype}")
+    return none.with_signed(arrays[key], f"{file}: array {key!r}").signed
 
 
 def _positions(array: NDArray[Any] | None, rows: int, file: Path) -> NDArray[np.float64] | None:

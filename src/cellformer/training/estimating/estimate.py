@@ -120,7 +120,7 @@ def stored_bytes(cells: CellComplex, encoding_columns: int) -> int:
     """The numbers that a store keeps of a complex with so many columns of encodings, in bytes."""
     total = 0 if cells.descriptors is None else cells.descriptors.counts.nbytes
     for rank, (count, rows) in enumerate(zip(cells.num_cells, cells.features, strict=True)):
-        columns = rows.discrete.shape[1] + rows.continuous.shape[1] + encoding_columns
+        columns = sum(rows.columns) + encoding_columns
         total += 8 + 8 * count + 5 * cells.boundary(rank).nnz + 4 * columns * count
     return total
 

@@ -110,6 +110,11 @@ def number_of_outputs(task: Task, loss: str) -> int:
     columns = 1 if loss == "auto" else getattr(LOSSES.find(loss)[0], "columns", 1)
     if columns != 1 and task.kind != "regression":
         raise ValueError(f"training.loss={loss} learns deviations of values, not of classes")
+    if columns != 1 and task.flips:
+        raise ValueError(
+            f"training.loss={loss} learns deviations, which do not flip with the orientation as "
+            "these targets do; choose l1 or mse"
+        )
     return task.outputs * int(columns)
 
 
@@ -130,8 +135,9 @@ def _task(told: Any) -> Task:
         tuple(targets),
         told["metric"],
         tuple(labels),
-        told.get("rank"),  # runs of before have none, nor units
+        told.get("rank"),  # runs of before have none, nor units, nor flips
         tuple(units),
+        told.get("flips", False),
     )
 
 
@@ -145,4 +151,4 @@ def scaling_of(materials: Materials, chosen: TrainingConfig) -> Scaling:
     if complexes.bounds is not None:  # which may lie far from the values that are known
         above, below = np.split(complexes.bounds[learned], 2, axis=1)
         known = np.concatenate([known, above, below])
-    return Scaling.fit(known)
+    return Scaling.fit(known, centered=not task.flips)

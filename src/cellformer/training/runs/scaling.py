@@ -31,16 +31,19 @@ class Scaling:
         return cls((0.0,) * num_targets, (1.0,) * num_targets)
 
     @classmethod
-    def fit(cls, targets: NDArray[np.floating]) -> "Scaling":
+    def fit(cls, targets: NDArray[np.floating], centered: bool = True) -> "Scaling":
         """Mean and deviation of each column of (complexes, targets), missing values (NaN) aside.
 
-        A column that does not vary is only shifted; one without values is left as it is.
+        A column that does not vary is only shifted; one without values is left as it is. Not
+        ``centered``, nothing is shifted, and columns are divided by their root mean square:
+        targets that flip with the orientation have no mean that would flip too.
         """
         mean, deviation = [], []
         for column in np.asarray(targets, np.float64).T:
             known = column[~np.isnan(column)]
-            spread = float(known.std()) if len(known) else 0.0
-            mean.append(float(known.mean()) if len(known) else 0.0)
+            middle = float(known.mean()) if centered and len(known) else 0.0
+            spread = float(np.sqrt(((known - middle) ** 2).mean())) if len(known) else 0.0
+            mean.append(middle)
             deviation.append(spread if spread > 0 else 1.0)
         return cls(tuple(mean), tuple(deviation))
 
