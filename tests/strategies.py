@@ -98,6 +98,15 @@ def complexes(draw, max_vertices=8, min_dim=0, max_dim=3, features=False, encodi
 
 
 @_composite
+def cochains(draw):
+    """A complex, a rank of it, and a value for each cell of that rank."""
+    cells = draw(complexes())
+    rank = draw(st.integers(0, cells.dim))
+    seed = draw(st.integers(0, 2**32 - 1))
+    return cells, rank, np.random.default_rng(seed).normal(size=cells.num_cells[rank])
+
+
+@_composite
 def _polygons(draw, graph):
     cycles = list(
         itertools.islice(nx.simple_cycles(nx.Graph(graph.edges.tolist()), length_bound=6), 12)

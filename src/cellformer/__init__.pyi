@@ -6,6 +6,7 @@ from .complexes.batches.device_store import ResidentComplexes
 from .complexes.cell_complex import CellComplex
 from .complexes.features import Features
 from .complexes.graph import Graph
+from .complexes.hodge import HodgeDecomposition, harmonic_flows, hodge_decomposition
 from .complexes.homology import (
     betti_numbers,
     euler_characteristic,
@@ -157,6 +158,7 @@ __all__ = [
     "Graph",
     "GraphSet",
     "Grid",
+    "HodgeDecomposition",
     "HodgeLap",
     "InducedCycles",
     "Job",
@@ -237,6 +239,8 @@ __all__ = [
     "from_toponetx_list",
     "general_dense",
     "general_sparse",
+    "harmonic_flows",
+    "hodge_decomposition",
     "hodge_laplacian",
     "in_memory",
     "incidence",
