@@ -63,6 +63,7 @@ from .drawing.colors import encoding_colors
 from .drawing.contributions import draw_contributions
 from .drawing.diagram import draw_diagram
 from .drawing.draw import draw_complex, save_figure, save_picture
+from .drawing.flows import draw_flow
 from .drawing.molecule import bond_orders, molecule_positions
 from .drawing.predictions import draw_predictions
 from .drawing.subdivision import draw_subdivision
@@ -219,6 +220,7 @@ __all__ = [
     "draw_complex",
     "draw_contributions",
     "draw_diagram",
+    "draw_flow",
     "draw_predictions",
     "draw_subdivision",
     "draw_transitions",

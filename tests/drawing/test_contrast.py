@@ -9,6 +9,7 @@ from cellformer.drawing.contrast import LEAST, MOST, contrast, luminance, seen_o
 from cellformer.drawing.contributions import draw_contributions
 from cellformer.drawing.diagram import draw_diagram
 from cellformer.drawing.draw import draw_complex
+from cellformer.drawing.flows import draw_flow
 from cellformer.drawing.molecule import (
     atom_symbols,
     bond_orders,
@@ -119,6 +120,13 @@ def unseen_outlines(figure, theme):
 def test_the_diagram_is_seen(theme):
     figure = draw_diagram(cf.pairwise_mixed(), theme=theme)
     assert unseen(figure, theme, fills=True) == []
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_arrows_and_edges_of_a_flow_are_seen(theme):
+    cells = examples.grid(4, 4)
+    flow = np.random.default_rng(0).normal(size=cells.num_cells[1])
+    assert unseen(draw_flow(cells, flow, theme=theme), theme, fills=True) == []
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

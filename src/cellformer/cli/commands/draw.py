@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DEFAULTS = PreparationConfig(encodings="bspe")
 """Its first columns tell cells apart; those of random walks give most cells nearly the same."""
 OF_PREDICTION = ("attention", "contributions", "predictions")
-OF_CELLS = ("complex", "cochains", "subdivision", "transitions", *OF_PREDICTION)
+OF_CELLS = ("complex", "cochains", "flow", "subdivision", "transitions", *OF_PREDICTION)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "--what",
         choices=(*OF_CELLS, "diagram"),
         default="complex",
-        help="cochains: the values of all cells; subdivision: the barycentric one and its graph; "
+        help="cochains: the values of all cells; flow: that along edges, its gradient, curl and "
+        "harmonic part; subdivision: the barycentric one and its graph; "
         "transitions: a step of two random walks; attention and contributions are those of a "
         "prediction and need --run; predictions: cells by truth, prediction and error, with --run",
     )
@@ -200,6 +201,11 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     if arguments.what == "complex":
         return draw_complex(cells, chosen["columns"], positions=positions, labels=labels,
                             title=arguments.title, theme=theme, orders=orders)  # fmt: skip
+    if arguments.what == "flow":
+        from cellformer.drawing.flows import draw_flow, flow_of
+
+        flow = flow_of(rows, chosen["index"], cells)
+        return draw_flow(cells, flow, positions, arguments.title, theme=theme)
     if arguments.what not in OF_PREDICTION:
         return _of_complex(arguments, chosen, cells, positions, symbols)
     if arguments.run is None:
