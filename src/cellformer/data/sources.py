@@ -21,6 +21,7 @@ from cellformer.data.dataset import (
 )
 from cellformer.data.named.benchmark_set import open_named, posing
 from cellformer.data.named.catalogue import NAMED_SETS
+from cellformer.data.named.fields import FIELD_SETS, open_fields
 from cellformer.data.named.nci import open_nci
 from cellformer.data.named.surfaces import SURFACE_SETS, open_surfaces
 from cellformer.data.quantities import Censored
@@ -51,7 +52,7 @@ _ENDINGS = ", ".join(ending for ending in FILE_ENDINGS if not ending.endswith(".
 
 def source_names() -> tuple[str, ...]:
     """The names that `open_source` knows."""
-    return ("nci", *SURFACE_SETS, *NAMED_SETS)
+    return ("nci", *SURFACE_SETS, *FIELD_SETS, *NAMED_SETS)
 
 
 def molecule_scheme(source: str) -> MoleculeScheme:
@@ -144,6 +145,9 @@ def _open(
     if word in SURFACE_SETS:
         _refuse_options(word, smiles_column=smiles_column, kind=kind)
         return open_surfaces(word, targets, metric, task, cache_dir)
+    if word in FIELD_SETS:
+        _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
+        return open_fields(word, metric, task, cache_dir)
     if word in NAMED_SETS:
         _refuse_options(word, target=targets, smiles_column=smiles_column, kind=kind)
         return open_named(NAMED_SETS[word], metric, task)

@@ -89,7 +89,7 @@ def posing(opened: GraphSet, metric: Metric | None, task: Task | None) -> GraphS
     own = opened.task
     if task is None:
         return replace(opened, task_or_none=replace(own, metric=metric or own.metric))
-    if not set(task.targets) <= set(own.targets) or (task.kind, task.rank) != (own.kind, own.rank):
+    if not set(task.targets) <= set(own.targets) or _what(task) != _what(own):
         empty = np.zeros((len(opened), 0), np.float32)
         return replace(opened, task_or_none=None, targets=empty, cell_offsets=None, cell_split=None)
     targets = opened.targets[:, [own.targets.index(target) for target in task.targets]]
@@ -103,6 +103,10 @@ def posing(opened: GraphSet, metric: Metric | None, task: Task | None) -> GraphS
         targets = targets.copy()
         targets[known] = numbers[targets[known].astype(np.int64)]
     return replace(opened, task_or_none=task, targets=targets)
+
+
+def _what(task: Task) -> tuple[object, ...]:
+    return task.kind, task.rank, task.flips
 
 
 def _found(named: NamedSet) -> GraphSet:

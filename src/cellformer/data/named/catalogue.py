@@ -10,6 +10,7 @@ from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.data.dataset import GraphSet, Metric
 from cellformer.data.flat import FlatGraphs
 from cellformer.data.named.benchmark_set import Form, NamedSet, RemoteFile
+from cellformer.data.named.fields import FIELD_SETS
 from cellformer.data.named.gcb import generate_gcb
 from cellformer.data.named.surfaces import SURFACE_SETS
 from cellformer.data.readers.gcb_npz import GCB_TASK, read_gcb
@@ -341,7 +342,7 @@ NAMED_SETS: dict[str, NamedSet] = {
 
 def named_set(name: str) -> NamedSet:
     """The set of that name; raises ValueError with the nearest one."""
-    if name in ("nci", *SURFACE_SETS):
+    if name in ("nci", *SURFACE_SETS, *FIELD_SETS):
         raise ValueError(f"{name} needs no fetching; open it: cellformer train {name}")
     if name not in NAMED_SETS:
         raise ValueError(
