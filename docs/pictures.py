@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 import cellformer as cf
 from cellformer.attention.operator import use_attention
 from cellformer.complexes.examples import house, tetrahedron, torus_grid
+from cellformer.data.named.drawn_fields import draw_field
 from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import EDGE_COLOR, FACE_COLOR, VERTEX_COLOR
 from cellformer.drawing.molecule import atom_symbols, bond_orders, hetero_labels
@@ -68,6 +69,12 @@ def neighborhoods_of_the_house(theme: cf.Theme) -> Figure:
         _name(ax, letters[0], letters[1], dense.shape, theme)
         headline(ax, title, theme)
     return figure
+
+
+def decomposition_of_a_flow(theme: cf.Theme) -> Figure:
+    """A flow around holes and its three parts."""
+    field = draw_field(np.random.default_rng(13))
+    return cf.draw_flow(field.sea.complex(), field.values[:, 0], size=3.0, theme=theme)
 
 
 def liftings(theme: cf.Theme) -> Figure:

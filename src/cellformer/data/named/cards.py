@@ -52,8 +52,8 @@ open water. The feature that flips is how often the path goes along an edge, and
 whether it meets the edge at all. Alike and unlike are walked along the same edges, so the edges
 visited do not tell them apart.
 
-```bash
-cellformer draw flows --what flow -o flow.svg
+```console
+$ cellformer draw flows --what flow -o flow.svg
 ```
 
 """

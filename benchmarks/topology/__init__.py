@@ -1,0 +1,1 @@
+"""What others reach on the sets in which topology and orientation count."""
