@@ -17,9 +17,10 @@ from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_to_dict
 from cellformer.model.unseen import silence_unseen
-from cellformer.training.answers.descriptor_share import settle_descriptors
+from cellformer.training.answers.descriptor_share import fitted_kernels, settle_descriptors
 from cellformer.training.answers.summary import shown, write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
+from cellformer.training.loop.beside import KernelsBeside
 from cellformer.training.loop.compiling import check_sparse, compile_layers
 from cellformer.training.loop.display import answering
 from cellformer.training.loop.fit import check_loss, fit, training_weights
@@ -206,6 +207,8 @@ def _run(
         class_weights=training_weights(recipe.task, chosen, materials),
         world=world,
     )
+    kernels = fitted_kernels(module, model, materials)
+    module.beside = None if kernels is None else KernelsBeside(kernels)
     told = asdict(config)
     log = logger_of(chosen, folder.path, told)
     checkpoints = fit(
@@ -213,7 +216,7 @@ def _run(
     )
 
     def finish() -> Summary:
-        settle_descriptors(folder, module, model, materials)
+        settle_descriptors(folder, module, model, materials, kernels)
         parameters = sum(p.numel() for p in model.parameters())
         summary = write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
         tell_result(log, told, summary)

@@ -15,11 +15,14 @@ from cellformer.data.dataset import Task
 from cellformer.model.dropping import drop_again
 from cellformer.training.config import OptimizerConfig
 from cellformer.training.loop.averaging import averaged_weights
+from cellformer.training.loop.beside import KernelsBeside
 from cellformer.training.loop.loss import loss_of, total_loss
 from cellformer.training.loop.metrics import scores
 from cellformer.training.loop.schedule import warmup_cosine
+from cellformer.training.loop.share import best_share
 from cellformer.training.loop.spread_losses import spreads
 from cellformer.training.loop.world import World
+from cellformer.training.runs.curve import JOINT
 from cellformer.training.runs.scaling import Scaling
 
 FAR_APART = 2_654_435_761
@@ -76,7 +79,8 @@ class CellularModule(pl.LightningModule):
         self.world = world or World()
         self.averaged = averaged_weights(model, self.optimizer.averaging)
         self.sample: int | None = None
-        self.validated: list[tuple[Tensor, Tensor]] = []
+        self.validated: list[tuple[Tensor, ...]] = []
+        self.beside: KernelsBeside | None = None
         self.trained = EpochLoss()
 
     def transfer_batch_to_device(
@@ -139,12 +143,17 @@ class CellularModule(pl.LightningModule):
 
     def validation_step(self, batch: CellBatch, batch_idx: int) -> None:
         """Keeps outputs and targets; metrics are computed over the whole set."""
-        self.validated.append((self.kept(batch).float(), _targets(batch)))
+        told = [] if self.beside is None else [self.beside.said_of(batch, batch_idx)]
+        self.validated.append((self.kept(batch).float(), _targets(batch), *told))
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the training loss of the epoch, and loss and metrics of the validation set."""
+        """Logs the training loss of the epoch, and loss and metrics of the validation set.
+
+        Where kernels stand beside the cells, which validate alone, the metrics of both are those
+        with the share that they would get if training ended now.
+        """
         self.log("train_loss", self.trained.taken())
-        outputs, targets = (
+        outputs, targets, *told = (
             self.world.gathered(torch.cat(parts)) for parts in zip(*self.validated, strict=True)
         )
         self.validated.clear()
@@ -154,6 +163,14 @@ class CellularModule(pl.LightningModule):
         values = scores(self.task, self.scaling.unscale(self._values(outputs)), targets)
         for name, value in values.items():
             self.log(f"val_{name}", value, prog_bar=name == self.task.metric)
+        for from_counts in told:
+            share = best_share(
+                self.task, self.loss, outputs, from_counts, scaled, self.class_weights,
+                of_kernels=True,
+            )  # fmt: skip
+            joint = self._values(torch.lerp(outputs, from_counts, share))
+            for name, value in scores(self.task, self.scaling.unscale(joint), targets).items():
+                self.log(f"val_{name}{JOINT}", value)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keeps the loss of an epoch that is not over."""
