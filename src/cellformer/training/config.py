@@ -253,6 +253,13 @@ class TrainingConfig:
     """Epochs without a better validation score after which training stops early."""
     seed: int = 0
     """Seed of weights, order, dropout and random signs."""
+    start_from: str | None = None
+    """A run folder, or the weights of one, to begin with what has the same shapes there."""
+    start_rate: float = 1.0
+    """What the learning rate is multiplied by for weights that come from there."""
+    thaw: Literal["at-once", "gradual", "never"] = "at-once"
+    """When weights that come from there learn: from the first step on; one layer after the other,
+    the last one first, all after half of the steps; or never. The readout always does."""
     loader_workers: int = 0
     """Processes that assemble batches; 0 assembles them in this one."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
@@ -292,6 +299,13 @@ class TrainingConfig:
         if self.epochs != "auto":
             at_least(1, epochs=self.epochs)
         at_least(0, loader_workers=self.loader_workers)
+        positive(**{"training.start_rate": self.start_rate})
+        if self.start_from is None and (self.start_rate != 1 or self.thaw != "at-once"):
+            raise ValueError(
+                "training.start_rate and training.thaw are of no use without training.start_from"
+            )
+        if self.thaw == "never" and self.start_rate != 1:
+            raise ValueError("training.start_rate is of no use with training.thaw=never")
         if self.max_minutes is not None:
             positive(max_minutes=self.max_minutes)
         if self.resident is True and self.loader_workers:

@@ -1,6 +1,7 @@
 """The Lightning module: one step of training, validation and prediction."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import lightning.pytorch as pl
@@ -21,6 +22,7 @@ from cellformer.training.loop.metrics import scores
 from cellformer.training.loop.schedule import warmup_cosine
 from cellformer.training.loop.share import best_share
 from cellformer.training.loop.spread_losses import spreads
+from cellformer.training.loop.thawing import Group, for_optimizer
 from cellformer.training.loop.world import World
 from cellformer.training.runs.curve import JOINT
 from cellformer.training.runs.scaling import Scaling
@@ -78,6 +80,7 @@ class CellularModule(pl.LightningModule):
         self.class_weights = class_weights
         self.world = world or World()
         self.averaged = averaged_weights(model, self.optimizer.averaging)
+        self.groups = [Group([*model.parameters()])]
         self.sample: int | None = None
         self.validated: list[tuple[Tensor, ...]] = []
         self.beside: KernelsBeside | None = None
@@ -102,9 +105,10 @@ class CellularModule(pl.LightningModule):
         when the state that training goes on from was kept."""
         schedule = self.lr_schedulers()
         assert isinstance(schedule, LambdaLR)
-        factor = warmup_cosine(schedule.last_epoch, self.total_steps, self.optimizer.warmup)
-        for group, peak in zip(schedule.optimizer.param_groups, schedule.base_lrs, strict=True):
-            group["lr"] = peak * factor
+        for group, peak, factor in zip(
+            schedule.optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True
+        ):
+            group["lr"] = peak * factor(schedule.last_epoch)
 
     def on_train_batch_start(self, batch: CellBatch, batch_idx: int) -> None:
         """Makes the randomness of a step a function of seed and step, so that resuming is exact."""
@@ -226,17 +230,20 @@ class CellularModule(pl.LightningModule):
         """AdamW and the schedule, advanced every step."""
         chosen = self.optimizer
         adamw = torch.optim.AdamW(
-            self.model.parameters(),
+            for_optimizer(self.groups),
             lr=chosen.peak_rate,
             betas=(0.9, 0.999),
             eps=1e-8,
             weight_decay=chosen.weight_decay,
             fused=True,  # one pass over all weights, where small ones took longer than their steps
         )
-        schedule = LambdaLR(
-            adamw, lambda step: warmup_cosine(step, self.total_steps, chosen.warmup)
-        )
+        schedule = LambdaLR(adamw, [partial(self._factor, group) for group in self.groups])
         return {"optimizer": adamw, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _factor(self, group: Group, step: int) -> float:
+        """Of the peak rate of a group at a step."""
+        usual = warmup_cosine(step, self.total_steps, self.optimizer.warmup)
+        return usual * group.factor(step, self.total_steps)
 
 
 def _targets(batch: CellBatch) -> Float[Tensor, "row target"]:
