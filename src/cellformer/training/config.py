@@ -6,6 +6,7 @@ The command line and the configuration file are derived from this tree. Importin
 import os
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -356,8 +357,7 @@ class RunConfig:
         check_given(RunConfig, values, where)
         if isinstance(values.get("data"), dict) and "reader" not in values["data"]:
             values = values | {"data": _of_before(values["data"])}
-        parser = ArgumentParser(exit_on_error=False)
-        parser.add_argument("--run", type=RunConfig)
+        parser = _parser()
         try:
             run = parser.instantiate(parser.parse_object({"run": values})).run
         except (ArgumentError, TypeError, ValueError) as error:
@@ -365,6 +365,14 @@ class RunConfig:
             raise ValueError(f"{where}: {text}") from error
         assert isinstance(run, RunConfig)
         return run
+
+
+@cache
+def _parser() -> ArgumentParser:
+    """Reads a configuration; making one takes as long as reading with it."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_argument("--run", type=RunConfig)
+    return parser
 
 
 def _of_before(data: dict[str, Any]) -> dict[str, Any]:
