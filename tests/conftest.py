@@ -1,5 +1,6 @@
 """Shapes written in signatures are checked while tests run; no test sees the user's cache."""
 
+import functools
 import gc
 import os
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from jaxtyping import install_import_hook
+from lightning.fabric.utilities import registry
 
 import checking
 
@@ -27,6 +29,8 @@ from tiny import SMILES, write_molecules
 HELD = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 
 torch.set_num_threads(1)  # the tensors of tests are too small to be worth more
+# Each trainer of Lightning looks through all installed packages: 5 % of a small training.
+registry.entry_points = functools.cache(registry.entry_points)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -114,6 +114,7 @@ from .model.relation import Relation
 from .model.transformer import CellularTransformer
 from .report.write import write_report
 from .run import Run, load
+from .training.answers.embed import Embeddings, embed
 from .training.answers.evaluate import evaluate
 from .training.answers.predict import predict
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
@@ -150,6 +151,7 @@ __all__ = [
     "DenseMemoryError",
     "DescribedTransformer",
     "DisjointUnion",
+    "Embeddings",
     "EncodedRanks",
     "Encoding",
     "EnsembleSummary",
@@ -224,6 +226,7 @@ __all__ = [
     "draw_predictions",
     "draw_subdivision",
     "draw_transitions",
+    "embed",
     "encode",
     "encode_many",
     "encoding_colors",

@@ -12,11 +12,11 @@ from cellformer.data.preparation import Preparation, Source
 from cellformer.explaining.contributions import Contributions
 from cellformer.explaining.explain import Method, explain
 from cellformer.model.described import CellModel
+from cellformer.training.answers.embed import Embeddings, Pool, embed_with
 from cellformer.training.answers.ensemble import Ensemble
 from cellformer.training.answers.evaluate import evaluate_with
 from cellformer.training.answers.predict import OnError, predict_with
 from cellformer.training.answers.summary import shown
-from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.summary import EnsembleSummary, Summary
 
@@ -94,7 +94,7 @@ class Run:
     @property
     def model(self) -> CellModel:
         """The model; raises ValueError where several runs answer together."""
-        return self._single("model").model
+        return self.ensemble.single("model").model
 
     @cached_property
     def summary(self) -> Summary | EnsembleSummary:
@@ -132,6 +132,16 @@ class Run:
         )
         return {"weights": self.weights, **told}
 
+    def embed(
+        self,
+        source: Source,
+        rank: int | None = None,
+        pool: Pool = "mean",
+        smiles_column: str | None = None,
+    ) -> Embeddings:
+        """The hidden vectors of rows, or of their cells of a rank; see `embed`."""
+        return embed_with(self.ensemble, source, rank, pool, smiles_column)[0]
+
     def explain(
         self, source: Source, row: int = 0, method: Method = "occlusion", output: int = 0
     ) -> Contributions:
@@ -139,17 +149,8 @@ class Run:
 
         Raises ValueError where several runs answer together, and otherwise as `explain` does.
         """
-        run = self._single("explanation")
+        run = self.ensemble.single("explanation")
         return explain(run, self.preparation.one(source, row), method, output)
-
-    def _single(self, what: str) -> TrainedRun:
-        if len(self.ensemble.runs) > 1:
-            first = self.ensemble.runs[0].folder.path
-            raise ValueError(
-                f"{self.path} holds {len(self.models)} models, and each has a different {what}: "
-                f"load the folder of one, such as {first}"
-            )
-        return self.ensemble.runs[0]
 
 
 def load(

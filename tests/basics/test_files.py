@@ -102,7 +102,7 @@ def test_a_file_that_may_not_grow_is_named_in_a_real_process(tmp_path):
         "    unfinished.write_bytes(b'0' * 2000)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "big")],
+        [sys.executable, "-B", "-c", code, str(tmp_path / "big")],  # -B: nor may pyc files
         capture_output=True, text=True, preexec_fn=limit, check=False,
     )  # fmt: skip
     assert done.stderr.splitlines()[-1].endswith(f"File too large: '{tmp_path / 'big'}'")

@@ -26,6 +26,7 @@ from cellformer.cli.main import build_parser, main
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHELL = re.compile(r"[|<>;&`$]")
+QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 
 
 def statements(block):
@@ -43,7 +44,7 @@ def statements(block):
 def run_command(line):
     """Runs a line; a plain ``cellformer`` one within this process, which is much faster."""
     words = shlex.split(line, comments=True)
-    if words[0] == "cellformer" and not SHELL.search(line.split("#")[0]):
+    if words[0] == "cellformer" and not SHELL.search(QUOTED.sub("", line).split("#")[0]):
         printed = io.StringIO()
         with warnings.catch_warnings(), contextlib.redirect_stderr(printed):
             warnings.simplefilter("default")  # as for a user

@@ -107,7 +107,7 @@ def test_jobs_end_as_in_one_process_though_a_worker_is_killed(
     short = with_training(tiny, epochs=2)
     own = replace(short.data, lifting="parts_for_ray:SmallRings(longest=6)")
     configs = {
-        "long": with_training(tiny, epochs=30),
+        "long": with_training(tiny, epochs=30, batch_size=16),
         "short": short,
         "own": replace(short, data=own),
     }

@@ -22,6 +22,13 @@ def test_a_curve_of_a_part_of_the_model_says_so_and_has_the_score_of_the_whole()
     assert set(lines(made["Loss"])) == {"training", "validation", "best epoch"}
 
 
+def test_a_curve_that_has_both_scores_shows_both():
+    both = CURVE.assign(val_mae_joint=[30.0, 18.9])
+    shown = lines(learning_curves(both, "mae", 2, " of the cells alone", 18.9)["Validation mae"])
+    assert set(shown) == {"cells alone", "whole model", "best epoch"}
+    assert list(shown["whole model"].get_ydata()) == [30.0, 18.9]
+
+
 @pytest.mark.parametrize("together", [None, 60.0])
 def test_a_curve_of_the_whole_model_has_one_score(together):
     made = learning_curves(CURVE, "mae", 2, "", together)

@@ -22,16 +22,17 @@ from cellformer.training.loop.lightning_options import quiet_lightning
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.runs.scaling import Scaling
 
+COUNT = 18
 FILES = {"gcb": "gcb/hard_small_flat.npz", "zinc": "zinc/zinc12k_graphs.npz"}
 
 
 @lru_cache(maxsize=1)  # its files stay open
 def prepared(path, encoding):
-    """The first 60 complexes of a file."""
+    """The first complexes of a file."""
     source = open_source(path)
     first = type(source)(
-        source.name, source.graphs.part(0, 60), source.targets[:60], source.task_or_none, None,
-        source.digest + ", the first 60",
+        source.name, source.graphs.part(0, COUNT), source.targets[:COUNT], source.task_or_none,
+        None, source.digest + f", the first {COUNT}",
     )  # fmt: skip
     complexes = prepare(first, CycleBasis(), parse_encodings(encoding, 8), progress=False)
     return source.task, complexes.complexes
@@ -73,8 +74,8 @@ def test_two_epochs_train_with_finite_losses_and_gradients(name, attention, enco
         )  # fmt: skip
         trainer.fit(
             module,
-            batches(complexes, np.arange(60), 20, shuffle=True),
-            batches(complexes, np.arange(20), 20, shuffle=False),
+            batches(complexes, np.arange(COUNT), COUNT // 3, shuffle=True),
+            batches(complexes, np.arange(COUNT // 3), COUNT // 3, shuffle=False),
         )
     assert len(watch.losses) == 6
     assert np.isfinite(watch.losses).all()

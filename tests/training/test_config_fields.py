@@ -75,6 +75,7 @@ OPTIMIZER = {
     "averaging": ({}, 0.9),
 }
 
+BEFORE = {"training.start_from": "before"}
 CLASSES = {"data.source": "classes.npz"}
 LONGER = {"training.max_steps": None, "training.epochs": 4, "optimizer.peak_rate": 0.5}
 TRAINING = {
@@ -89,6 +90,9 @@ TRAINING = {
     "standardize": ({}, False),
     "patience": (LONGER, 1),
     "seed": ({}, 1),
+    "start_from": ({}, "before"),
+    "start_rate": (BEFORE, 0.5),
+    "thaw": (BEFORE, "never"),
     "device": ({}, "gpu"),
     "precision": ({}, "bf16-mixed"),
     "resident": ({}, True),
@@ -139,7 +143,7 @@ def base(tmp_path_factory):
     (folder / "rows.csv").write_text("\n".join(["smiles,y,split", *lines]))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        yield override(
+        config = override(
             RunConfig(),
             {
                 "data.source": "rings.npz", "data.encodings": "bspe:2", "model.width": 16,
@@ -147,6 +151,8 @@ def base(tmp_path_factory):
                 "training.epochs": 1, "training.max_steps": 2, "training.batch_size": 4,
             },
         )  # fmt: skip
+        cf.train(override(config, {"training.seed": 7}), folder / "before")
+        yield config
 
 
 @pytest.fixture(scope="module")

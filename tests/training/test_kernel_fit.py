@@ -75,13 +75,20 @@ def test_the_log_says_which_score_is_of_the_cells_alone_and_which_of_both(frame,
         run = run_of(frame, tmp_path, "y")
     assert answering(TrainedRun.open(run).model) == " of the cells alone"
     summary = Summary.read(run)
-    curve = pd.read_csv(run / "curve.csv")["val_mae"]
+    kept = pd.read_csv(run / "curve.csv")
+    curve, joint = kept["val_mae"], kept["val_mae_joint"]
     best = summary.best_epoch
+    np.testing.assert_allclose(joint[best - 1], summary.score("val"), rtol=1e-5)
+    np.testing.assert_allclose(joint.iloc[-1], summary.scores["last"]["val"]["mae"], rtol=1e-5)
+    assert (joint < curve).all()
     assert caplog.text.count(" of the cells alone, ") == 3  # two epochs, and the end
     assert (
         f"epoch {best}, the best: validation mae {curve[best - 1]:.4f} of the cells alone, "
         f"{summary.score('val'):.4f} with the fingerprints' share"
     ) in caplog.text
+    assert f"{curve[0]:.4f} of the cells alone, {joint[0]:.4f} with the fingerprints' share, " in (
+        caplog.text
+    )
 
 
 def test_rows_alone_are_predicted_as_together(run, frame):

@@ -24,7 +24,7 @@ def config(source, epochs, **data):
     return RunConfig(
         data=DataConfig(source=str(source), encodings="rwpe:4", **data),
         model=ArchitectureConfig(width=16, layers=1, heads=2, attention_dropout=0.0),
-        optimizer=OptimizerConfig(peak_rate=5e-3),
+        optimizer=OptimizerConfig(peak_rate=1e-2),
         training=TrainingConfig(epochs=epochs, batch_size=4, device="cpu"),
     )
 
@@ -32,7 +32,7 @@ def config(source, epochs, **data):
 def test_sixty_pieces_of_three_meshes_are_told_apart(real_data, tmp_path):
     meshes = [real_data / f"extra/mesh_{name}.ply" for name in ("airplane", "ant", "nut")]
     folder = write_pieces(meshes, tmp_path / "pieces", each=20, size=100)
-    run = config(folder, 40, fractions=(0.5, 0.2, 0.3))
+    run = config(folder, 20, fractions=(0.5, 0.2, 0.3))
     run = replace(run, model=replace(run.model, readout_cells="all", pooling="mean"))
     summary = train(run, tmp_path / "run")
     assert summary.complexes == {"train": 30, "val": 12, "test": 18}
@@ -80,7 +80,7 @@ def test_cells_of_one_mesh_are_classified(word, rank, above, hilly, tmp_path):
     assert opened.task.rank == rank
     assert [opened.task.labels[int(number)] for number in opened.targets[:, 0]] == kind.tolist()
 
-    run = config(hilly, 120, fractions=(0.6, 0.2, 0.2), metric="accuracy")
+    run = config(hilly, 60, fractions=(0.6, 0.2, 0.2), metric="accuracy")
     summary = train(run, tmp_path / "run")
     cells = mesh.num_cells[rank]
     assert summary.labeled == {"kind": cells}

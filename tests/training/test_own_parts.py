@@ -159,30 +159,28 @@ def test_a_plan_that_is_given_is_that_of_the_run(tiny, tmp_path):
     assert len(cf.predict(tmp_path / "run", tiny.data.source)) == len(SMILES)
 
 
-def test_the_command_line_names_parts_and_a_run_folder_does_not(tmp_path, own, tiny):
-    """In processes of their own, which know nothing of the module but what they are told."""
+def test_the_command_line_names_parts_and_a_run_folder_does_not(tmp_path, own, capsys):
+    """Trained in a process of its own, so that this one knows nothing of the module."""
     run, data = str(tmp_path / "run"), str(tmp_path / "atoms.list")
     file = str(tmp_path / f"{own}.py")
 
-    def command(*words):
-        line = [sys.executable, "-m", "cellformer", *words]
-        return subprocess.run(line, capture_output=True, text=True, check=False, cwd=tmp_path)
-
-    trained = command(
+    words = [
         "train", data, "-o", run, "--data.reader", f"{file}:read",
         "--data.lifting", f"{file}:SmallRings(longest=6)", "--data.encodings", "rwpe:2",
         "--attention", f"{file}:near", "--model.readout", f"{file}:Largest(scale=2.0)",
         "--training.epochs", "1", "--model.width", "8", "--model.heads", "2", "--model.layers", "1",
         "--data.workers", "1",
-    )  # fmt: skip
+    ]  # fmt: skip
+    line = [sys.executable, "-m", "cellformer", *words]
+    trained = subprocess.run(line, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert trained.returncode == 0, trained.stderr
-    refused = command("predict", run, "CCO")
-    assert refused.returncode == 1
-    assert f"add --import {own}" in refused.stderr
-    assert "Traceback" not in refused.stderr
-    told = command("predict", run, "CCO", "--import", file)
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.splitlines()[0].startswith("smiles,prediction")
+    assert main(["predict", run, "CCO"]) == 1
+    refused = capsys.readouterr().err
+    assert f"add --import {own}" in refused
+    assert "Traceback" not in refused
+    assert own not in sys.modules
+    assert main(["predict", run, "CCO", "--import", file]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith("smiles,prediction")
 
 
 def test_a_hostile_run_folder_imports_nothing(tiny, tmp_path, capsys, monkeypatch):

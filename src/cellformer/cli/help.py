@@ -13,6 +13,7 @@ SHORT = {
     "--lr": "optimizer.peak_rate",
     "--seed": "training.seed",
     "--device": "training.device",
+    "--from": "training.start_from",
 }
 """Names that anyone would guess, of fields of the configuration."""
 RARE = ("print_config", "import", "data", "model", "optimizer", "training")

@@ -17,6 +17,7 @@ from cellformer.basics.stopping import StopSignal
 from cellformer.cli.commands import (
     baseline,
     draw,
+    embed,
     encode,
     evaluate,
     examples,
@@ -54,6 +55,7 @@ COMMANDS = {
     "tune": tune,
     "evaluate": evaluate,
     "predict": predict,
+    "embed": embed,
     "lift": lift,
     "draw": draw,
     "encode": encode,

@@ -101,14 +101,37 @@ def add_output(parser: Parser, what: str) -> None:
     )
 
 
-def add_input(parser: Parser) -> None:
-    """The options of a command that reads rows for a trained model."""
+def add_model(parser: Parser) -> None:
+    """The options of a command that has a trained model read rows."""
     parser.add_argument(
         "--smiles-column",
         type=str,
         default=None,
         help="the column of SMILES strings (default: that of the run, or by the usual names)",
     )
+    parser.add_argument(
+        "--weights",
+        choices=("best", "last"),
+        default="best",
+        help="those of the best validation epoch or of the last epoch",
+    )
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "gpu"),
+        default=None,
+        help="where the model runs (default: where it was trained, if that is there)",
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        default=None,
+        help="complexes at a time (default: those of a step of its training)",
+    )
+
+
+def add_input(parser: Parser) -> None:
+    """The options of a command that has a trained model predict rows."""
+    add_model(parser)
     parser.add_argument(
         "--interval",
         type=float,
@@ -132,24 +155,6 @@ def add_input(parser: Parser) -> None:
         metavar="N",
         help="answers of each model, with the dropout of its training, whose spread is the "
         "uncertainty (default: one, without dropout)",
-    )
-    parser.add_argument(
-        "--weights",
-        choices=("best", "last"),
-        default="best",
-        help="those of the best validation epoch or of the last epoch",
-    )
-    parser.add_argument(
-        "--device",
-        choices=("auto", "cpu", "gpu"),
-        default=None,
-        help="where the model runs (default: where it was trained, if that is there)",
-    )
-    parser.add_argument(
-        "--batch-size",
-        type=int,
-        default=None,
-        help="complexes at a time (default: those of a step of its training)",
     )
 
 

@@ -1,10 +1,19 @@
-"""The option --preset, which other defaults follow from."""
+"""The options --preset and --from, which other defaults follow from."""
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 from cellformer.cli.parsing import Parser
-from cellformer.experiments.presets import PRESETS
+from cellformer.experiments.presets import PRESETS, flatten
+
+OF_A_START = (
+    "attention", "model.", "data.lifting", "data.max_length", "data.max_dim", "data.neighbors",
+    "data.radius", "data.encodings", "data.encoding_size", "data.features", "data.ring_features",
+    "data.molecule_descriptors",
+)  # fmt: skip
+"""What weights of another run can only be taken with: fields, and a group of them."""
 
 
 def add_preset(parser: Parser, what: str) -> None:
@@ -14,8 +23,29 @@ def add_preset(parser: Parser, what: str) -> None:
 
 def preset_in(arguments: Sequence[str]) -> str:
     """The value of --preset, needed before parsing because other defaults follow from it."""
+    given = _value(arguments, "--preset")
+    return given if given in PRESETS else "default"
+
+
+def defaults_in(arguments: Sequence[str]) -> dict[str, Any]:
+    """Where all values start from: those of the preset, and of the run whose weights are taken."""
+    from cellformer.training.config import RunConfig
+
+    defaults = flatten(PRESETS[preset_in(arguments)])
+    start = _value(arguments, "--from", "--training.start_from", "--training.start-from")
+    if start is not None:
+        folder = Path(start).parent if Path(start).is_file() else Path(start)
+        if (folder / "config.json").exists():
+            theirs = flatten(RunConfig.from_json(folder / "config.json"))
+            defaults |= {name: value for name, value in theirs.items()
+                         if name.startswith(OF_A_START)}  # fmt: skip
+    return defaults
+
+
+def _value(arguments: Sequence[str], *names: str) -> str | None:
+    """What stands behind one of these options, or after its sign of equality."""
     for word, following in pairwise([*arguments, ""]):
-        value = following if word == "--preset" else word.removeprefix("--preset=")
-        if word.startswith("--preset") and value in PRESETS:
-            return value
-    return "default"
+        for name in names:
+            if word == name or word.startswith(f"{name}="):
+                return following if word == name else word.removeprefix(f"{name}=")
+    return None

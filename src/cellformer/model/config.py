@@ -70,7 +70,8 @@ class ArchitectureConfig:
             stands in place of theta N.
         pair_steps: Up to how many steps of a walk from cell to cell are known of a pair.
         pair_values: Columns that each head receives of the pairs, beside those of the values.
-        random_signs: Whether training draws the ambiguous signs of encodings at random.
+        random_signs: Whether training draws the ambiguous signs of encodings at random, where
+            there are any.
         descriptor_head: What stands beside the transformer where counts describe complexes: a
             regression by kernels over the complexes of the training part, or a network.
         descriptor_width: Hidden columns of this network.

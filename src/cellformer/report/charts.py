@@ -14,6 +14,7 @@ from cellformer.drawing.canvas import figure_of, new_axes
 from cellformer.drawing.contrast import writing_on
 from cellformer.drawing.inline import INLINE
 from cellformer.report.calibration import LEVELS, Reliability
+from cellformer.training.runs.curve import JOINT
 
 FIRST, SECOND = INLINE.accent, "#D55E00"
 
@@ -27,14 +28,18 @@ def learning_curves(
 ) -> dict[str, Figure]:
     """Training and validation loss, and the metric, over the epochs; the best one is marked.
 
-    ``of`` says what validates while training (see `answering`) where it is not the whole model,
-    and ``together`` is the score of the best epoch by the whole one, a line beside the metric.
+    ``of`` says what validates while training (see `answering`) where it is not the whole model.
+    Beside it stands the metric of the whole one, where the curve has it, and else ``together``,
+    that of the best epoch.
     """
     score = f"Validation {metric}"
     label = of.removeprefix(" of ").removeprefix("the ") or "validation"
     wanted = {
         "Loss": (("train_loss", "training", "--", SECOND), ("val_loss", "validation", "-", FIRST)),
-        score: ((f"val_{metric}", label, "-", FIRST),),
+        score: (
+            (f"val_{metric}", label, "-", FIRST),
+            (joint := f"val_{metric}{JOINT}", "whole model", "--", SECOND),
+        ),
     }
     epochs = curve["epoch"].to_numpy(float) + 1
     marker = "." if len(epochs) <= 40 else None
@@ -46,7 +51,7 @@ def learning_curves(
                 ax.plot(epochs, curve[name], line, color=color, label=words, marker=marker)
         if best_epoch is not None and best_epoch <= len(epochs):
             ax.axvline(best_epoch, color=INLINE.faint, ls=":", label="best epoch")
-            if title == score and of and together is not None:
+            if title == score and of and together is not None and joint not in curve:
                 ax.axhline(together, color=SECOND, ls="--", label="best epoch, whole model")
         ax.set_xlabel("epoch", color=INLINE.ink)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))

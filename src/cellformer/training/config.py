@@ -6,6 +6,7 @@ The command line and the configuration file are derived from this tree. Importin
 import os
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -253,6 +254,13 @@ class TrainingConfig:
     """Epochs without a better validation score after which training stops early."""
     seed: int = 0
     """Seed of weights, order, dropout and random signs."""
+    start_from: str | None = None
+    """A run folder, or the weights of one, to begin with what has the same shapes there."""
+    start_rate: float = 1.0
+    """What the learning rate is multiplied by for weights that come from there."""
+    thaw: Literal["at-once", "gradual", "never"] = "at-once"
+    """When weights that come from there learn: from the first step on; one layer after the other,
+    the last one first, all after half of the steps; or never. The readout always does."""
     loader_workers: int = 0
     """Processes that assemble batches; 0 assembles them in this one."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
@@ -292,6 +300,13 @@ class TrainingConfig:
         if self.epochs != "auto":
             at_least(1, epochs=self.epochs)
         at_least(0, loader_workers=self.loader_workers)
+        positive(**{"training.start_rate": self.start_rate})
+        if self.start_from is None and (self.start_rate != 1 or self.thaw != "at-once"):
+            raise ValueError(
+                "training.start_rate and training.thaw are of no use without training.start_from"
+            )
+        if self.thaw == "never" and self.start_rate != 1:
+            raise ValueError("training.start_rate is of no use with training.thaw=never")
         if self.max_minutes is not None:
             positive(max_minutes=self.max_minutes)
         if self.resident is True and self.loader_workers:
@@ -342,8 +357,7 @@ class RunConfig:
         check_given(RunConfig, values, where)
         if isinstance(values.get("data"), dict) and "reader" not in values["data"]:
             values = values | {"data": _of_before(values["data"])}
-        parser = ArgumentParser(exit_on_error=False)
-        parser.add_argument("--run", type=RunConfig)
+        parser = _parser()
         try:
             run = parser.instantiate(parser.parse_object({"run": values})).run
         except (ArgumentError, TypeError, ValueError) as error:
@@ -351,6 +365,14 @@ class RunConfig:
             raise ValueError(f"{where}: {text}") from error
         assert isinstance(run, RunConfig)
         return run
+
+
+@cache
+def _parser() -> ArgumentParser:
+    """Reads a configuration; making one takes as long as reading with it."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_argument("--run", type=RunConfig)
+    return parser
 
 
 def _of_before(data: dict[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_to_dict
 from cellformer.model.unseen import silence_unseen
-from cellformer.training.answers.descriptor_share import settle_descriptors
+from cellformer.training.answers.descriptor_share import fitted_kernels, settle_descriptors
 from cellformer.training.answers.summary import shown, write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
+from cellformer.training.loop.beside import KernelsBeside
 from cellformer.training.loop.compiling import check_sparse, compile_layers
 from cellformer.training.loop.display import answering
 from cellformer.training.loop.fit import check_loss, fit, training_weights
@@ -27,6 +28,7 @@ from cellformer.training.loop.lightning_options import check_device, device_of
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.placement import placed
+from cellformer.training.loop.thawing import parameter_groups
 from cellformer.training.loop.world import World, launched
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.materials.preparation import preparation_of
@@ -37,7 +39,9 @@ from cellformer.training.runs.preparation import preparation_in, write_preparati
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.split import write_split
+from cellformer.training.runs.start import begin_with, read_start, tell
 from cellformer.training.runs.summary import Summary
+from cellformer.training.runs.weights import read_weights, write_weights
 
 logger = logging.getLogger(__name__)
 
@@ -80,9 +84,15 @@ def train(
         world.from_first(folder.refuse_taken)
         materials = world.together(lambda: gather(config.data, data, made))
         recipe = recipe_for(config, materials, plan)
+        start = None
+        if config.training.start_from is not None:
+            start = read_start(Path(config.training.start_from), recipe, made)
 
         def write() -> None:
             folder.claim()
+            if start is not None:
+                write_weights(folder.start, start.weights)
+                tell(Path(str(config.training.start_from)), start)
             recipe.write(folder)
             write_split(folder, materials)
             described = materials.molecule_descriptors
@@ -193,6 +203,9 @@ def _run(
     model = recipe.build()
     standardize_features(model, materials.complexes, materials.split["train"])
     silence_unseen(model, materials.complexes, materials.split["train"])
+    start = read_weights(folder.start) if chosen.start_from is not None else {}
+    begin_with(model, start)
+    groups = parameter_groups(model, start.keys(), chosen.thaw, chosen.start_rate)
     complexes = placed(materials.complexes, model, chosen)
     if chosen.compile:
         compile_layers(model, device_of(chosen))
@@ -206,6 +219,9 @@ def _run(
         class_weights=training_weights(recipe.task, chosen, materials),
         world=world,
     )
+    module.groups = groups
+    kernels = fitted_kernels(module, model, materials)
+    module.beside = None if kernels is None else KernelsBeside(kernels)
     told = asdict(config)
     log = logger_of(chosen, folder.path, told)
     checkpoints = fit(
@@ -213,7 +229,7 @@ def _run(
     )
 
     def finish() -> Summary:
-        settle_descriptors(folder, module, model, materials)
+        settle_descriptors(folder, module, model, materials, kernels)
         parameters = sum(p.numel() for p in model.parameters())
         summary = write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
         tell_result(log, told, summary)
@@ -228,8 +244,8 @@ def _run(
                 shown(summary.reported["val"][metric]),
             )
         if not chosen.keep_state:
-            for state in folder.states:
-                state.unlink()
+            for state in (*folder.states, folder.start):
+                state.unlink(missing_ok=True)
         return summary
 
     return world.from_first(finish)

@@ -92,10 +92,11 @@ def test_the_poolings_losses_are_learned_with_the_task():
 def test_only_what_networks_on_graphs_can_do_is_accepted():
     with pytest.raises(ValueError, match="skeleton"):
         BaselineConfig(MinCutPool(), DataConfig())
-    with pytest.raises(ValueError, match="our models only"):
-        BaselineConfig(
-            MinCutPool(), DataConfig(lifting="skeleton"), training=TrainingConfig(resident=True)
-        )
+    for chosen in ({"resident": True}, {"start_from": "runs/before"}):
+        with pytest.raises(ValueError, match="our models only"):
+            BaselineConfig(
+                MinCutPool(), DataConfig(lifting="skeleton"), training=TrainingConfig(**chosen)
+            )
     for described in ({"descriptors": ("T",)}, {"molecule_descriptors": "morgan"}):
         with pytest.raises(ValueError, match="read no descriptors"):
             BaselineConfig(MinCutPool(), DataConfig(lifting="skeleton", **described))

@@ -78,10 +78,23 @@ def test_a_damaged_state_is_told_and_the_one_before_leads_to_the_same_bits(run, 
     resume(run)
     (told,) = warnings_in(caplog)
     assert told.startswith(f"{newest} is damaged (")
-    assert told.endswith(f"it is kept as {newest}.damaged, and training goes on from the state "
-                         "before")  # fmt: skip
+    assert told.endswith(f"it is kept as {newest}.damaged, and training goes on from "
+                         f"{newest.with_name('resume-before.ckpt')}")  # fmt: skip
     assert_same_result(run, whole)
     assert (run / "resume.ckpt.damaged").exists()
+
+
+def test_of_states_in_each_others_place_the_newer_one_is_gone_on_from(run, caplog):
+    newest, before = run / "resume.ckpt", run / "resume-before.ckpt"
+    shutil.copytree(run, run.with_name("more"))
+    newest.rename(run / "newest")
+    before.rename(newest)
+    (run / "newest").rename(before)
+    for folder in (run, run.with_name("more")):
+        resume(folder, epochs=6)
+    (told,) = warnings_in(caplog)
+    assert told.startswith(f"{newest} is older than {before}; it is kept as {newest}.older")
+    assert_same_result(run, run.with_name("more"))
 
 
 def test_where_both_states_are_damaged_both_are_named_with_what_to_do(run):

@@ -8,6 +8,7 @@ from jsonargparse import Namespace
 
 from cellformer.basics.files import check_folder
 from cellformer.cli.parsing import Parser, add_input, add_output
+from cellformer.cli.sources import named_source
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -53,7 +54,7 @@ def run(arguments: Namespace) -> int:
         raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
     if output is not None:
         check_folder(output)
-    source = _source(arguments.source)
+    source = named_source(arguments.source)
     ensemble = Ensemble.open(arguments.run, arguments.weights)
     predicted = predict_with(
         ensemble.by(arguments.device, arguments.batch_size, arguments.samples),
@@ -72,26 +73,3 @@ def run(arguments: Namespace) -> int:
             file=sys.stderr,
         )
     return 1 if predicted.rows and predicted.failed == predicted.rows else 0
-
-
-def _source(words: Sequence[str]) -> str | Sequence[str]:
-    """The only word where it names a source; else all are SMILES, which are told row by row.
-
-    Raises ValueError for a source beside other words, FileNotFoundError for a mistyped path.
-    """
-    from cellformer.chemistry.smiles import parse_smiles
-    from cellformer.data.sources import is_source, no_source
-
-    sources = [word for word in words if is_source(word)]
-    if len(words) == 1 and sources:
-        return words[0]
-    if sources:
-        raise ValueError(f"give one file or data set, or SMILES alone; {sources[0]!r} is a source")
-    for word in words:
-        try:
-            parse_smiles(word)
-        except ValueError as reason:
-            missing = no_source(word, str(reason))
-            if len(words) == 1 or isinstance(missing, FileNotFoundError):
-                raise missing from None
-    return list(words)

@@ -12,7 +12,7 @@ from jsonargparse import Namespace
 from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME, StopRequests
 from cellformer.cli.parsing import Parser, add_config_and_target, run_config_in
-from cellformer.cli.preset import add_preset, preset_in
+from cellformer.cli.preset import add_preset, defaults_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import RunConfig
 
@@ -65,7 +65,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         help="cross-validation: train K models, each tested on a part of its own",
     )
     parser.add_class_arguments(RunConfig, None)
-    parser.set_defaults(flatten(PRESETS[preset_in(arguments)]))
+    parser.set_defaults(defaults_in(arguments))
 
 
 def run(arguments: Namespace) -> int:

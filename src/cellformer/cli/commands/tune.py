@@ -8,8 +8,7 @@ from jsonargparse import Namespace
 from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME, StopRequests
 from cellformer.cli.parsing import Parser, add_config_and_target, add_ray, add_slots, run_config_in
-from cellformer.cli.preset import add_preset, preset_in
-from cellformer.experiments.presets import PRESETS, flatten
+from cellformer.cli.preset import add_preset, defaults_in
 from cellformer.training.config import RunConfig
 
 
@@ -53,7 +52,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     add_preset(parser, "where all values that are not searched start from")
     add_config_and_target(parser)
     parser.add_class_arguments(RunConfig, None)
-    parser.set_defaults({**flatten(PRESETS[preset_in(arguments)]), "ray": "local"})
+    parser.set_defaults({**defaults_in(arguments), "ray": "local"})
 
 
 def run(arguments: Namespace) -> int:

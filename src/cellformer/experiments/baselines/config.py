@@ -90,5 +90,8 @@ class BaselineConfig:
                 "networks on graphs read no descriptors of molecules: leave data.descriptors out, "
                 "and data.molecule_descriptors at none"
             )
-        if self.training.compile or self.training.resident is True or self.training.processes > 1:
-            raise ValueError("training.compile, resident and processes are for our models only")
+        ours = (self.training.compile, self.training.resident is True, self.training.start_from)
+        if any(ours) or self.training.processes > 1:
+            raise ValueError(
+                "training.compile, resident, processes and start_from are for our models only"
+            )

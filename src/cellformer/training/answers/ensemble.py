@@ -78,6 +78,15 @@ class Ensemble:
         """What all members predict."""
         return self.runs[0].recipe.task
 
+    def single(self, what: str) -> TrainedRun:
+        """The run; raises ValueError where several answer together, each with its own ``what``."""
+        if len(self.runs) > 1:
+            raise ValueError(
+                f"{self.folder.path} holds {len(self.runs)} models, and each has a different "
+                f"{what}: take the folder of one, such as {self.runs[0].folder.path}"
+            )
+        return self.runs[0]
+
     def answers(
         self, complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
     ) -> Float[np.ndarray, "member row output"]:

@@ -31,6 +31,7 @@ from cellformer.training.runs.summary import (
     defined,
     undefined_as_none,
 )
+from cellformer.training.runs.weights import load_weights
 
 Outputs: TypeAlias = Float[np.ndarray, "row output"]
 MOST_TARGETS = 3
@@ -51,9 +52,13 @@ def write_summary(
     The reported test score is that of the epoch with the best validation score; the last epoch's
     stands beside it. Writes summary.json, predictions.csv and, for a regression, residuals.json.
     """
-    outputs = outputs_of_weights(
-        folder, materials, lambda which: TrainedRun.open(folder.path, which).outputs
-    )
+    run = TrainedRun.open(folder.path, "last")
+
+    def opened(which: str) -> Answer:
+        load_weights(folder.require(folder.weights(which)), run.model)
+        return run.outputs
+
+    outputs = outputs_of_weights(folder, materials, opened)
     if recipe.task.kind == "regression":
         validated = outputs.get("best", outputs["last"])["val"]
         residuals_of(recipe.task, materials, "val", validated).write(folder.residuals)

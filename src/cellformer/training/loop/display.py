@@ -13,6 +13,7 @@ from torch import nn
 
 from cellformer.model.described import DescribedTransformer
 from cellformer.model.kernel_head import KernelHead
+from cellformer.training.runs.curve import JOINT
 
 logger = logging.getLogger(__name__)
 
@@ -62,10 +63,12 @@ class EpochLines(Callback):
         """Shows loss, validation score and the time that has passed."""
         now = time.monotonic()
         measured = trainer.callback_metrics
+        joint = measured.get(f"val_{self.metric}{JOINT}")
+        both = "" if joint is None else f", {joint:.4f} with the fingerprints' share"
         self.waiting = (
             f"epoch {trainer.current_epoch + 1} of {trainer.max_epochs or 1}: training loss "
             f"{measured['train_loss']:.4f}, validation {self.metric} "
-            f"{measured[f'val_{self.metric}']:.4f}{self.of}, {now - self.started:.0f} s"
+            f"{measured[f'val_{self.metric}']:.4f}{self.of}{both}, {now - self.started:.0f} s"
         )
         if now - self.shown >= SECONDS_BETWEEN_LINES:
             self.shown = now

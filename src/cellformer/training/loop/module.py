@@ -1,6 +1,7 @@
 """The Lightning module: one step of training, validation and prediction."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import lightning.pytorch as pl
@@ -15,11 +16,15 @@ from cellformer.data.dataset import Task
 from cellformer.model.dropping import drop_again
 from cellformer.training.config import OptimizerConfig
 from cellformer.training.loop.averaging import averaged_weights
+from cellformer.training.loop.beside import KernelsBeside
 from cellformer.training.loop.loss import loss_of, total_loss
 from cellformer.training.loop.metrics import scores
 from cellformer.training.loop.schedule import warmup_cosine
+from cellformer.training.loop.share import best_share
 from cellformer.training.loop.spread_losses import spreads
+from cellformer.training.loop.thawing import Group, for_optimizer
 from cellformer.training.loop.world import World
+from cellformer.training.runs.curve import JOINT
 from cellformer.training.runs.scaling import Scaling
 
 FAR_APART = 2_654_435_761
@@ -75,8 +80,10 @@ class CellularModule(pl.LightningModule):
         self.class_weights = class_weights
         self.world = world or World()
         self.averaged = averaged_weights(model, self.optimizer.averaging)
+        self.groups = [Group([*model.parameters()])]
         self.sample: int | None = None
-        self.validated: list[tuple[Tensor, Tensor]] = []
+        self.validated: list[tuple[Tensor, ...]] = []
+        self.beside: KernelsBeside | None = None
         self.trained = EpochLoss()
 
     def transfer_batch_to_device(
@@ -98,9 +105,10 @@ class CellularModule(pl.LightningModule):
         when the state that training goes on from was kept."""
         schedule = self.lr_schedulers()
         assert isinstance(schedule, LambdaLR)
-        factor = warmup_cosine(schedule.last_epoch, self.total_steps, self.optimizer.warmup)
-        for group, peak in zip(schedule.optimizer.param_groups, schedule.base_lrs, strict=True):
-            group["lr"] = peak * factor
+        for group, peak, factor in zip(
+            schedule.optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True
+        ):
+            group["lr"] = peak * factor(schedule.last_epoch)
 
     def on_train_batch_start(self, batch: CellBatch, batch_idx: int) -> None:
         """Makes the randomness of a step a function of seed and step, so that resuming is exact."""
@@ -139,12 +147,17 @@ class CellularModule(pl.LightningModule):
 
     def validation_step(self, batch: CellBatch, batch_idx: int) -> None:
         """Keeps outputs and targets; metrics are computed over the whole set."""
-        self.validated.append((self.kept(batch).float(), _targets(batch)))
+        told = [] if self.beside is None else [self.beside.said_of(batch, batch_idx)]
+        self.validated.append((self.kept(batch).float(), _targets(batch), *told))
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the training loss of the epoch, and loss and metrics of the validation set."""
+        """Logs the training loss of the epoch, and loss and metrics of the validation set.
+
+        Where kernels stand beside the cells, which validate alone, the metrics of both are those
+        with the share that they would get if training ended now.
+        """
         self.log("train_loss", self.trained.taken())
-        outputs, targets = (
+        outputs, targets, *told = (
             self.world.gathered(torch.cat(parts)) for parts in zip(*self.validated, strict=True)
         )
         self.validated.clear()
@@ -154,6 +167,14 @@ class CellularModule(pl.LightningModule):
         values = scores(self.task, self.scaling.unscale(self._values(outputs)), targets)
         for name, value in values.items():
             self.log(f"val_{name}", value, prog_bar=name == self.task.metric)
+        for from_counts in told:
+            share = best_share(
+                self.task, self.loss, outputs, from_counts, scaled, self.class_weights,
+                of_kernels=True,
+            )  # fmt: skip
+            joint = self._values(torch.lerp(outputs, from_counts, share))
+            for name, value in scores(self.task, self.scaling.unscale(joint), targets).items():
+                self.log(f"val_{name}{JOINT}", value)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keeps the loss of an epoch that is not over."""
@@ -209,17 +230,20 @@ class CellularModule(pl.LightningModule):
         """AdamW and the schedule, advanced every step."""
         chosen = self.optimizer
         adamw = torch.optim.AdamW(
-            self.model.parameters(),
+            for_optimizer(self.groups),
             lr=chosen.peak_rate,
             betas=(0.9, 0.999),
             eps=1e-8,
             weight_decay=chosen.weight_decay,
             fused=True,  # one pass over all weights, where small ones took longer than their steps
         )
-        schedule = LambdaLR(
-            adamw, lambda step: warmup_cosine(step, self.total_steps, chosen.warmup)
-        )
+        schedule = LambdaLR(adamw, [partial(self._factor, group) for group in self.groups])
         return {"optimizer": adamw, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _factor(self, group: Group, step: int) -> float:
+        """Of the peak rate of a group at a step."""
+        usual = warmup_cosine(step, self.total_steps, self.optimizer.warmup)
+        return usual * group.factor(step, self.total_steps)
 
 
 def _targets(batch: CellBatch) -> Float[Tensor, "row target"]:

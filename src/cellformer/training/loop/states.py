@@ -51,30 +51,33 @@ def state_to_go_on_from(folder: RunFolder, module: CellularModule) -> Path | Non
     no state has, are damaged; ValueError for states of another model.
     """
     faults: list[str] = []
+    whole: list[tuple[Path, State]] = []
     for path in (folder.resume, folder.resume_before):
         if not path.exists():
             continue
         try:
-            state = _read(path)
+            whole.append((path, _read(path)))
         except FaultError as error:
             faults.append(error.fault)
-            continue
-        _check_fits(path, state, module)
-        if faults:
-            aside = folder.resume.with_name(f"{folder.resume.name}.damaged")
-            folder.resume.replace(aside)
-            logger.warning(
-                "%s; it is kept as %s, and training goes on from the state before", faults[0], aside
-            )
-        _mend_weights(folder, path, state)
-        return path
-    if faults:
+    if not whole and not faults:
+        return None
+    if not whole:
         raise FaultError(
             " and ".join(faults),
             f"begin again in another folder: cellformer train --config {folder.config} -o FOLDER. "
             f"The weights in {folder.path} still predict",
         )
-    return None
+    path, state = max(whole, key=lambda found: _progress(found[1]))  # the first of equals
+    _check_fits(path, state, module)
+    if path == folder.resume_before:
+        # Damaged, or put in each other's place; what is saved next must find the newest there.
+        aside = folder.resume.with_name(f"{folder.resume.name}.{'damaged' if faults else 'older'}")
+        told = faults[0] if faults else f"{folder.resume} is older than {path}"
+        if folder.resume.exists():
+            folder.resume.replace(aside)
+            logger.warning("%s; it is kept as %s, and training goes on from %s", told, aside, path)
+    _mend_weights(folder, path, state)
+    return path
 
 
 def _read(path: Path) -> State:
@@ -93,6 +96,11 @@ def _read(path: Path) -> State:
         told = str(error) if str(path) in str(error) else f"{path} is damaged ({one_line(error)})"
         raise FaultError(told, cure) from None
     return dict(state)
+
+
+def _progress(state: State) -> tuple[int, int]:
+    """How many steps, and how many epochs with their validation, a state has behind it."""
+    return int(state["global_step"]), len(state["callbacks"].get(KEEPER, {}).get("curve", ()))
 
 
 def _check_fits(path: Path, state: State, module: CellularModule) -> None:

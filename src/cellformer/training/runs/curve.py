@@ -5,6 +5,9 @@ import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+JOINT = "_joint"
+"""Behind the name of a validation score of cells and kernels together; without, of cells alone."""
+
 
 def read_curve(path: Path) -> list[dict[str, float]]:
     """The rows of curve.csv; NaN where one is blank.

@@ -121,6 +121,7 @@ def machine() -> Machine:
     return Machine(platform.platform(), _processor(), torch.get_num_threads(), tuple(devices), 1)
 
 
+@cache
 def _version(package: str) -> str | None:
     """None where a package runs from its source, or is not there because nothing needed it."""
     try:

@@ -42,6 +42,11 @@ class RunFolder:
         return self.path / "curve.csv"
 
     @property
+    def start(self) -> Path:
+        """The weights of another run that this one begins with, if it does."""
+        return self.path / "start.safetensors"
+
+    @property
     def resume(self) -> Path:
         """The state of training after the last finished epoch, or where it was asked to stop."""
         return self.path / "resume.ckpt"

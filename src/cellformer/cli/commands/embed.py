@@ -1,0 +1,85 @@
+"""Write what a trained model has learned of each row, or of each of its cells, as a vector."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import Namespace
+
+from cellformer.basics.files import check_folder, replace_atomically
+from cellformer.cli.parsing import Parser, add_model, add_output
+from cellformer.cli.sources import named_source
+
+
+def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
+    """The arguments of ``cellformer embed``."""
+    parser.add_argument("run", type=Path, help="a run folder that cellformer train made")
+    parser.add_argument(
+        "source", type=str, nargs="+", help="what cellformer predict takes: a table, a data set, "
+        "or one or more SMILES",
+    )  # fmt: skip
+    add_output(
+        parser,
+        "the table to write, .csv, .tsv or .parquet, or .npy for the vectors alone, a row for each "
+        "of the source and NaN where there is none",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
+    parser.add_argument(
+        "--rank",
+        type=int,
+        default=None,
+        metavar="K",
+        help="a vector for each cell of this rank (default: one for each row)",
+    )
+    parser.add_argument(
+        "--pool",
+        choices=("mean", "sum"),
+        default="mean",
+        help="of its cells' vectors, what a row gets",
+    )
+    add_model(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Writes the vectors in the order of the source."""
+    output = None if arguments.output == Path("-") else arguments.output
+    if output is not None and output.exists() and not arguments.overwrite:
+        raise FileExistsError(f"{output} exists; choose another name or --overwrite")
+    import numpy as np
+
+    from cellformer.data.tables.delimited import Dialect
+    from cellformer.data.tables.frames import attach
+    from cellformer.data.tables.table import is_written, write_table
+    from cellformer.training.answers.embed import embed_with
+    from cellformer.training.answers.ensemble import Ensemble
+
+    array = output is not None and output.suffix.lower() == ".npy"
+    if array and arguments.rank is not None:
+        raise ValueError(
+            "the rows of an .npy cannot say whose cells they are, so --rank needs a table"
+        )
+    if output is not None and not array and not is_written(output):
+        raise ValueError(f"{output} does not end in .csv, .tsv, .parquet or .npy")
+    if output is not None:
+        check_folder(output)
+    ensemble = Ensemble.open(arguments.run, arguments.weights)
+    found, table = embed_with(
+        ensemble.by(arguments.device, arguments.batch_size),
+        named_source(arguments.source),
+        arguments.rank,
+        arguments.pool,
+        arguments.smiles_column,
+    )
+    if array and output is not None:
+        with replace_atomically(output) as unfinished, unfinished.open("wb") as file:
+            np.save(file, found.vectors)
+    elif table is None or arguments.rank is not None:
+        write_table(found.frame(), output, table.dialect if table else Dialect())
+    else:
+        columns: dict[str, Any] = {**found.columns(), "error": list(found.reasons)}
+        write_table(attach(table.frame, columns), output, table.dialect)
+    failed = sum(map(bool, found.reasons))
+    if failed:
+        print(f"{failed} of {len(found)} have no vector; column error says why", file=sys.stderr)
+    return 1 if failed and failed == len(found) else 0

@@ -1,0 +1,170 @@
+"""What a trained model knows of a complex, or of each of its cells, as a vector."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float, Float32, Int64
+from torch import Tensor, nn
+
+from cellformer.attention.segments import segment_sum
+from cellformer.basics.progress import progress
+from cellformer.basics.suggestions import unknown_choice
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.data.loading.loader import batches
+from cellformer.data.preparation import Source
+from cellformer.data.preparing.prepare import NoComplexError, Prepared
+from cellformer.data.tables.table import Table
+from cellformer.model.described import CellModel, DescribedTransformer
+from cellformer.model.readouts import ranks_read
+from cellformer.training.answers.answer import open_input
+from cellformer.training.answers.cell_predictions import cell_rows
+from cellformer.training.answers.ensemble import Ensemble
+from cellformer.training.answers.trained_run import TrainedRun
+from cellformer.training.loop.lightning_options import device_of
+
+Pool: TypeAlias = Literal["mean", "sum"]
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """A vector for each row of a source, or for each cell of a rank; NaN, and why, where none is.
+
+    Given to numpy, as in ``np.asarray(embeddings)``, it is the vectors.
+
+    Args:
+        vectors: A row for each of the others' entries.
+        row: The number of the row in its source.
+        reasons: Why there is no vector; empty where there is one.
+        cell: Of vectors of cells, the number of the cell in its complex.
+    """
+
+    vectors: Float32[np.ndarray, "row width"]
+    row: Int64[np.ndarray, " row"]
+    reasons: tuple[str, ...]
+    cell: "pd.Series[int] | None" = None
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.vectors, dtype, copy=copy)  # type: ignore[call-overload, no-any-return]
+
+    def columns(self) -> dict[str, Float32[np.ndarray, " row"]]:
+        """The columns of the vectors, ``vector_0`` and so on."""
+        return {f"vector_{place}": column for place, column in enumerate(self.vectors.T)}
+
+    def frame(self) -> pd.DataFrame:
+        """A table: row, cell if there is one, the columns of the vectors, error."""
+        numbers = {"row": self.row} | ({} if self.cell is None else {"cell": self.cell})
+        return pd.DataFrame({**numbers, **self.columns(), "error": list(self.reasons)})
+
+
+def embed(
+    run: str | os.PathLike[str],
+    source: Source,
+    rank: int | None = None,
+    pool: Pool = "mean",
+    weights: str = "best",
+    smiles_column: str | None = None,
+) -> Embeddings:
+    """The hidden vectors of a trained model after its last layer, for any source that it predicts.
+
+    They are what its readout reads: of a complex the mean, or the sum, over the cells that are
+    read out, by default its vertices; with ``rank`` those of the cells of this rank, whether it
+    is read out or not. What stands beside the cells of molecules, such as fingerprints, is not in
+    them. Raises FileNotFoundError for a missing run or source, ValueError for one that cannot be
+    read, for an ensemble, whose models have different vectors, and for a rank that the model does
+    not know.
+    """
+    ensemble = Ensemble.open(Path(run), weights)
+    return embed_with(ensemble, source, rank, pool, smiles_column)[0]
+
+
+def embed_with(
+    ensemble: Ensemble,
+    source: Source,
+    rank: int | None = None,
+    pool: Pool = "mean",
+    smiles_column: str | None = None,
+) -> tuple[Embeddings, Table | None]:
+    """Does what `embed` does with a model that is open already; and the table, if there is one."""
+    trained = ensemble.single("space of vectors")
+    known = trained.recipe.plan.diagram.num_ranks
+    if rank is not None and not 0 <= rank < known:
+        raise ValueError(
+            f"{trained.folder.path} knows cells of rank 0 to {known - 1}, so there are no vectors "
+            f"of rank {rank}"
+        )
+    if pool not in get_args(Pool):
+        raise unknown_choice("pool", pool, get_args(Pool))
+    rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
+    prepared: Prepared | None = None
+    try:
+        prepared = trained.prepare(rows)
+        failures = prepared.failures
+    except NoComplexError as nothing:
+        failures = nothing.failures
+    reasons = np.full(len(rows), "", dtype=object)
+    for row, reason in failures:
+        reasons[row] = reason
+    number = np.arange(len(rows))
+    places, cell = np.full(len(rows), -1), None
+    if rank is not None:
+        frame = cell_rows(prepared, rank, len(rows))
+        number, places, cell = frame["row"].to_numpy(), frame["place"].to_numpy(), frame["cell"]
+    elif prepared is not None:
+        places[prepared.rows] = np.arange(len(prepared.rows))
+    width = trained.recipe.model.architecture.width
+    vectors = np.full((len(places), width), np.nan, np.float32)
+    if prepared is not None:
+        target, end = np.flatnonzero(places >= 0), 0  # both ascend
+        for part in _vectors(trained, prepared.complexes, rank, pool):
+            vectors[target[end : end + len(part)]] = part
+            end += len(part)
+    return Embeddings(vectors, number, tuple(reasons[number].tolist()), cell), table
+
+
+def _vectors(
+    trained: TrainedRun, complexes: RaggedComplexes, rank: int | None, pool: Pool
+) -> Iterator[Float32[np.ndarray, "row width"]]:
+    """Those of all complexes in their order, batch after batch."""
+    config = trained.config.training
+    device = device_of(config)
+    model = trained.model.to(device).eval()
+    every = np.arange(len(complexes))
+    loader = batches(
+        complexes, every, config.batch_size, shuffle=False, batch_cells=config.batch_cells
+    )
+    with progress("Embedding", len(complexes), shown=len(loader) > 1) as done:
+        for batch in loader:
+            found = _of_batch(model, batch.to(torch.device(device)), rank, pool)
+            yield found.float().cpu().numpy()
+            done(batch.num_complexes)
+
+
+@torch.no_grad()
+def _of_batch(
+    model: CellModel, batch: CellBatch, rank: int | None, pool: Pool
+) -> Float[Tensor, "row width"]:
+    transformer = model.transformer if isinstance(model, DescribedTransformer) else model
+    cells: list[Tensor] = model.embed(batch)
+    norms = [*transformer.final_norms, *[nn.Identity()] * len(cells)]  # of what is read alone
+    normed: list[Tensor] = [norm(rows) for norm, rows in zip(norms, cells, strict=False)]
+    if rank is not None:
+        return normed[rank] if rank < len(normed) else normed[0][:0]
+    ranks = ranks_read(transformer.readout, batch)
+    totals = [segment_sum(normed[each], batch.offsets[each]) for each in ranks]
+    if not totals:  # cells of a rank that no complex of the batch has
+        return normed[0].new_zeros(batch.num_complexes, normed[0].shape[1])
+    total = torch.stack(totals).sum(0)
+    if pool == "sum":
+        return total
+    counts = torch.stack([batch.offsets[each].diff() for each in ranks]).sum(0)
+    return total / counts.clamp(min=1).to(total.dtype).unsqueeze(1)
