@@ -16,8 +16,14 @@ NEEDED = {
     "train": ["nci"], "tune": ["nci", "--space", "x"], "baseline": ["gin", "nci", "-o", "x"],
     "reproduce": [],
 }  # fmt: skip
-VALUES = {"--epochs": "3", "--batch-size": "7", "--lr": "0.5", "--seed": "9", "--device": "cpu",
-          "--from": "runs/before"}
+VALUES = {
+    "--epochs": "3",
+    "--batch-size": "7",
+    "--lr": "0.5",
+    "--seed": "9",
+    "--device": "cpu",
+    "--from": "runs/before",
+}
 OWN = {("tune", "--seed"), ("reproduce", "--seed"), ("reproduce", "--epochs")}
 """Where the name is an option of the command itself, or there are several seeds."""
 

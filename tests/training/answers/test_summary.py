@@ -44,3 +44,5 @@ def test_no_other_answer_for_all_rows_does_better(metric, best):
     values = np.array([[0], [1], [11], [np.nan]], np.float32)
     answers = constant_outputs(Task("regression", ("y",), metric), values, 2)
     assert answers.tolist() == [[best], [best]]
+    flows = Task("regression", ("y",), metric, rank=1, flips=True)
+    assert constant_outputs(flows, values, 2).tolist() == [[0], [0]]

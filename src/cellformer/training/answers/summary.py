@@ -173,13 +173,16 @@ def constant_outputs(
 ) -> Float[np.ndarray, "row output"]:
     """The best that one answer for all rows can do: the training median, or the commonest class.
 
-    Where squares are what counts, it is the training mean.
+    Where squares are what counts, it is the training mean. Of targets that flip with the
+    orientation it is zero, the only answer that does not depend on how cells are oriented.
     """
     middle = np.mean if task.metric in ("rmse", "r2") else np.median
     columns = []
     for column in training_targets.T:
         known = column[~np.isnan(column)]
-        if task.kind == "regression":
+        if task.flips:
+            columns.append([0.0])
+        elif task.kind == "regression":
             columns.append([float(middle(known)) if len(known) else math.nan])
         elif task.kind == "binary":
             columns.append([float(np.mean(known)) - 0.5 if len(known) else 0.0])
