@@ -64,9 +64,12 @@ class SignedOutput(nn.Module):
         parts = received.split_with_sizes(self.sizes, dim=1)
         if self.linear is None:
             return Halves(torch.stack(parts[1::2]).sum(0), torch.stack(parts[::2]).sum(0)).joined()
-        wide = Halves(torch.cat(parts[1::2], dim=1), torch.cat(parts[::2], dim=1))
-        mapped: Halves = self.linear(wide)
+        mapped: Halves = self.linear(Halves(_wide(parts[1::2]), _wide(parts[::2])))
         return mapped.joined()
+
+
+def _wide(parts: Sequence[Float[Tensor, "cell _"]]) -> Float[Tensor, "cell _"]:
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=1)
 
 
 class SignedPairwiseLayer(nn.Module):
@@ -81,8 +84,9 @@ class SignedPairwiseLayer(nn.Module):
         super().__init__()
         self.diagram = diagram
         self.options = options
-        both, ranks = (options.width, options.signed_width), range(diagram.num_ranks)
-        self.norms = nn.ModuleList(SignedNorm(options.norm, *both) for _ in ranks)
+        self.both = both = (options.width, options.signed_width)
+        ranks = range(diagram.num_ranks)
+        self.norms = nn.ModuleList(SignedNorm(options.norm, options.width) for _ in ranks)
         self.parts = [parts_of(diagram, rank) for rank in ranks]
         self.arriving = [arriving_at(diagram, rank) for rank in ranks]
         self.projections = nn.ModuleDict(
@@ -125,7 +129,7 @@ class SignedPairwiseLayer(nn.Module):
         after, received = list(cells), self.options.received_width
         if arrows:
             ranks = sorted({arrow.sender for arrow in arrows} | {*receivers})
-            normed = {rank: self.norms[rank](cells[rank]) for rank in ranks}
+            normed: dict[int, Halves] = {rank: self.norms[rank](cells[rank])[0] for rank in ranks}
             roles = {rank: self._roles(rank, normed[rank]) for rank in ranks}
             matrices: list[Tensor] = []
             attentions: list[ArrowAttention] = []
@@ -135,7 +139,7 @@ class SignedPairwiseLayer(nn.Module):
                     self.options,
                     roles[arrow.receiver][number, "query"],
                     roles[arrow.sender][number, "key"],
-                    roles[arrow.sender][number, "value"],
+                    roles[arrow.sender][number, "value"].x,
                     patterns[number],
                     self.thetas[str(number)] if arrow.dense else None,
                     ColumnBlock(receivers.index(arrow.receiver), before * received),
@@ -157,10 +161,15 @@ class SignedPairwiseLayer(nn.Module):
         return after
 
     def _roles(self, rank: int, normed: Halves) -> dict[tuple[int, str], Halves]:
-        """What the cells of a rank are to each arrow, by its number and their role."""
-        parts = self.parts[rank]
+        """What the cells of a rank are to each arrow, by its number and their role.
+
+        The y of keys and values are side by side, as they are sent, under the role of the key.
+        """
+        parts, (width, signed_width) = self.parts[rank], self.both
         projected: Halves = self.projections[str(rank)](normed)
-        x, y = (rows.chunk(len(parts), dim=1) for rows in projected)
+        x = projected.x.split_with_sizes([width] * len(parts), dim=1)
+        wide = {"query": signed_width, "key": 2 * signed_width, "value": 0}
+        y = projected.y.split_with_sizes([wide[role] for _, role in parts], dim=1)
         return dict(zip(parts, map(Halves, x, y), strict=True))
 
 
@@ -177,7 +186,7 @@ class SignedGeneralLayer(nn.Module):
         super().__init__()
         self.options = options
         both = (options.width, options.signed_width)
-        self.norm = SignedNorm(options.norm, *both)
+        self.norm = SignedNorm(options.norm, options.width)
         twice = (2 * both[0], 2 * both[1])
         self.query_key = SignedLinear(both, twice, options.projection_bias)
         self.values = nn.ModuleList(
@@ -195,15 +204,16 @@ class SignedGeneralLayer(nn.Module):
         ranks: Sequence[Float[Tensor, "_ _"]],
     ) -> Float[Tensor, "cell both"]:
         """The cells of all ranks after the layer, as `GeneralLayer.forward` has them."""
-        normed: Halves = self.norm(tokens)
+        normed, _ = self.norm(tokens)
         sizes = [len(rows) for rows in ranks]
         own = map(Halves, *(rows.split_with_sizes(sizes) for rows in normed))
         values = [project(rows) for project, rows in zip(self.values, own, strict=False)]
         value = Halves(*(torch.cat(rows) for rows in zip(*values, strict=True)))
         query, key = map(Halves, *(rows.chunk(2, dim=1) for rows in self.query_key(normed)))
+        sent = Halves(key.x, torch.cat([key.y, value.y], dim=1))
         matrices: list[Tensor] = []
         attentions = attentions_of(
-            self.options, query, key, value, pattern, self.theta, ColumnBlock(0, 0), matrices
+            self.options, query, sent, value.x, pattern, self.theta, ColumnBlock(0, 0), matrices
         )
         (received,) = attend_arrows(
             matrices,
@@ -219,8 +229,8 @@ class SignedGeneralLayer(nn.Module):
 def attentions_of(
     options: LayerOptions,
     query: Halves,
-    key: Halves,
-    value: Halves,
+    sent: Halves,
+    value: Float[Tensor, "sender width"],
     attended: Signed | None,
     theta: Float[Tensor, " theta"] | None,
     output: ColumnBlock,
@@ -228,13 +238,13 @@ def attentions_of(
 ) -> list[ArrowAttention]:
     """The attention along an arrow, to columns [y | x] from ``output`` on.
 
-    Dense attention is two of them. What they read is added to ``matrices``.
+    ``sent`` has the x of the keys, and side by side the y of keys and values; ``value`` is the x of
+    the values. Dense attention is two of them. What they read is added to ``matrices``.
     """
     assert attended is not None
     pairs, heads, first = attended.neighborhood, options.heads, len(matrices)
     width, signed_width = options.width // heads, options.signed_width // heads
-    flipping = torch.cat([key.y, value.y], dim=1)
-    copied = sender_copies(key.x, flipping, None if attended.dense else value.x, pairs.copies)
+    copied = sender_copies(*sent, None if attended.dense else value, pairs.copies)
     matrices += [query.joined(), copied]
     both = width + signed_width
     alone = ArrowAttention(
@@ -249,7 +259,7 @@ def attentions_of(
     )
     if not attended.dense:
         return [alone]
-    matrices += [query.x, key.x, value.x]
+    matrices += [query.x, sent.x, value]
     of_all = ArrowAttention(
         ColumnBlock(first + 2, 0),
         ColumnBlock(first + 3, 0),

@@ -56,16 +56,16 @@ def sender_copies(
 class SignedNorm(nn.Module):
     """A norm of x, and y divided by the root of its mean square."""
 
-    def __init__(self, kind: Norm, width: int, signed_width: int):
+    def __init__(self, kind: Norm, width: int):
         super().__init__()
         self.width = width
         self.invariant = norm_of(kind, width)
-        self.flipping = nn.RMSNorm(signed_width, eps=SOFT)
 
-    def forward(self, cells: Float[Tensor, "cell both"]) -> Halves:
-        """Both."""
+    def forward(self, cells: Float[Tensor, "cell both"]) -> tuple[Halves, Float[Tensor, "cell 1"]]:
+        """Both, and that mean square."""
         x, y = halves(cells, self.width)
-        return Halves(self.invariant(x), self.flipping(y))
+        square = y.square().mean(dim=1, keepdim=True)
+        return Halves(self.invariant(x), y * (square + SOFT).rsqrt()), square
 
 
 class SignedLinear(nn.Module):
@@ -84,9 +84,9 @@ class SignedLinear(nn.Module):
 class SignedFeedForward(nn.Module):
     """What `FeedForward` is, for [x | y].
 
-    Beside x, normed, its inner layer reads products (A u) (B u) and the sizes log(1 + |y|), column
-    by column, where u is y, normed. From the inner columns comes what is added to x, and a gate
-    g for each column of y, to which C (g D u) is added.
+    Beside x, normed, its inner layer reads products (A u) (B u), column by column, where u is y,
+    normed, and log(1 + m), where m is the mean square of y. From the inner columns comes what is
+    added to x, and a gate g for each column of y, to which g C u is added.
     """
 
     def __init__(
@@ -94,21 +94,18 @@ class SignedFeedForward(nn.Module):
     ):
         super().__init__()
         self.sizes = [width, signed_width]
-        self.norm = SignedNorm(norm, width, signed_width)
+        self.norm = SignedNorm(norm, width)
         self.factors = nn.Linear(signed_width, 3 * signed_width, bias=False)
-        self.inner = nn.Linear(width + 2 * signed_width, inner_width)
+        self.inner = nn.Linear(width + signed_width + 1, inner_width)
         self.outer = nn.Linear(inner_width, width + signed_width)
-        self.flipping = nn.Linear(signed_width, signed_width, bias=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, cells: Float[Tensor, "cell both"]) -> Float[Tensor, "cell both"]:
         """The cells after the residual."""
-        normed: Halves = self.norm(cells)
+        normed, square = self.norm(cells)
         one, other, sent = self.factors(normed.y).chunk(3, dim=1)
-        sizes = cells[:, self.sizes[0] :].abs().log1p()
-        known = torch.cat([normed.x, one * other, sizes.to(normed.x.dtype)], dim=1)
+        known = torch.cat([normed.x, one * other, square.log1p()], dim=1)
         inner = self.dropout(self.inner(known).relu_())
         added, gates = self.outer(inner).split_with_sizes(self.sizes, dim=1)
-        flipping = self.flipping(sent * gates.sigmoid())
-        after: Tensor = self.dropout(torch.cat([added, flipping], dim=1)).add_(cells)
-        return after
+        after = torch.cat([added, sent * gates.sigmoid()], dim=1)
+        return self.dropout(after).add_(cells)  # type: ignore[no-any-return]
