@@ -52,6 +52,7 @@ def test_every_field_of_an_architecture_can_be_another(ring):
         "gate": True,
         "virtual_cell": True,
         "layer_dropout": 0.7,
+        "signed_width": 12,
         "random_signs": False,
         "descriptor_head": "network",
         "descriptor_width": 24,
@@ -86,6 +87,9 @@ def test_a_batch_alone_gets_the_default_architecture(ring):
         ({"feedforward_width": 0}, "feedforward_width"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
         ({"attention_dropout": -0.1}, "attention_dropout"),
+        ({"signed_width": -8}, "signed_width must be"),
+        ({"signed_width": 12}, r"signed_width \(12\) must be a multiple of heads \(8\)"),
+        ({"signed_width": 8, "pair_width": 4}, "signed_width and pair_width do not go together"),
     ],
 )
 def test_a_value_out_of_range_is_an_error_that_names_the_field(values, message):
@@ -114,6 +118,9 @@ def test_a_misspelt_choice_names_the_nearest_right_one(values, message):
         ({"outputs": 0}, "outputs"),
         ({"encoding": -1}, "encoding"),
         ({"categories": ((-1,),)}, "categories"),
+        ({"encoding": 2, "flipping": (0, 2)}, r"columns of the 2 of the encodings.* got \(0, 2\)"),
+        ({"flips": True}, "neither vertices nor complexes can be reversed"),
+        ({"flips": True, "target_rank": 0}, "neither vertices nor complexes can be reversed"),
     ],
 )
 def test_an_impossible_data_shape_is_an_error(values, message):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
@@ -177,9 +178,11 @@ def _weights(
         split_heads(columns[at][:, : arrow.head_width * arrow.heads], arrow.heads)
         for at in (arrow.query, arrow.key)
     )
-    return attention_weights(
+    found = attention_weights(
         query, key, arrow.pattern, theta=arrow.theta, bias=arrow.bias, scale=scale
     )
+    copies = arrow.pattern.copies if isinstance(arrow.pattern, Neighborhood) else 1
+    return replace(found, senders=found.senders // copies)
 
 
 def _columns(

@@ -15,9 +15,13 @@ from cellformer.complexes.words import cells_told, picture_of, titled
 
 Boundary: TypeAlias = sparse.csc_array  # int8 values -1, 0, 1
 
-NO_SIGN, SHARED_SIGN, RANK_SIGN = 0, 1, 2
+NO_SIGN, SHARED_SIGN, RANK_SIGN, FLIPPING_SIGN = 0, 1, 2, 3
 """How the sign of an encoding's column is ambiguous: not at all, one sign for all ranks
-of a complex (the eigenvector covers them all), or one sign per rank."""
+of a complex (the eigenvector covers them all), or one sign per rank. One of the last kind has a
+sign per rank too, and the entry of a cell of rank 1 or more changes its sign with the cell's
+orientation, as in an eigenvector of a Hodge Laplacian; those of the other kinds do not."""
+
+SIGN_KINDS = (NO_SIGN, SHARED_SIGN, RANK_SIGN, FLIPPING_SIGN)
 
 
 def boundary_at(boundaries: Sequence[Boundary], num_cells: Sequence[int], rank: int) -> Boundary:
@@ -46,7 +50,7 @@ class CellComplex:
     boundaries: tuple[Boundary, ...]  # B_1 ... B_n; B_k has shape (cells_{k-1}, cells_k)
     features: tuple[Features, ...]  # one per rank 0 ... n
     encodings: tuple[Float32[np.ndarray, "_ encoding"], ...]  # one per rank, (cells_k, encoding)
-    encoding_signs: Int8[np.ndarray, " encoding"]  # NO_SIGN, SHARED_SIGN or RANK_SIGN
+    encoding_signs: Int8[np.ndarray, " encoding"]  # of `SIGN_KINDS`
     positions: Float64[np.ndarray, "vertex space"] | None = None
     name: str = ""
     descriptors: Descriptors | None = None  # of the whole complex: one row

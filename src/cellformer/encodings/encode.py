@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float32, Int8
 from numpy.typing import NDArray
 
-from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN, CellComplex
+from cellformer.complexes.cell_complex import SIGN_KINDS, CellComplex
 from cellformer.complexes.many.ragged import RaggedComplexes
 
 
@@ -17,7 +17,7 @@ class EncodedRanks:
     """The encoding vectors of the cells of every rank, and how the sign of each column is free."""
 
     ranks: tuple[Float32[np.ndarray, "_ encoding"], ...]  # one per rank, (cells_k, encoding)
-    signs: Int8[np.ndarray, " encoding"]  # NO_SIGN, SHARED_SIGN or RANK_SIGN
+    signs: Int8[np.ndarray, " encoding"]  # of `SIGN_KINDS`
 
 
 @runtime_checkable
@@ -135,14 +135,10 @@ def _check(counts: Sequence[int], encoding: Encoding, result: EncodedRanks, wher
     expected = [(count, encoding.size) for count in counts]
     if shapes != expected:
         raise ValueError(f"{where}: {encoding} returned shapes {shapes}, expected {expected}")
-    if result.signs.shape != (encoding.size,) or not set(result.signs.tolist()) <= {
-        NO_SIGN,
-        SHARED_SIGN,
-        RANK_SIGN,
-    }:
+    if result.signs.shape != (encoding.size,) or not set(result.signs.tolist()) <= {*SIGN_KINDS}:
         raise ValueError(
             f"{where}: {encoding} must return {encoding.size} sign kinds, each NO_SIGN, "
-            f"SHARED_SIGN or RANK_SIGN, got {result.signs.tolist()}"
+            f"SHARED_SIGN, RANK_SIGN or FLIPPING_SIGN, got {result.signs.tolist()}"
         )
     for rank, rows in enumerate(result.ranks):
         if not np.isfinite(rows).all():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellformer.complexes.cell_complex import RANK_SIGN, CellComplex
+from cellformer.complexes.cell_complex import FLIPPING_SIGN, CellComplex
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.union import DisjointUnion
 from cellformer.complexes.matrices import hodge_laplacian
@@ -50,4 +50,4 @@ class HodgeLap:
                 found = smallest_eigenvectors(laplacian_block(laplacian, rows), self.size)
                 columns[rows, : found.shape[1]] = found
             vectors.append(columns)
-        return encoded(vectors, self.size, RANK_SIGN)
+        return encoded(vectors, self.size, FLIPPING_SIGN)

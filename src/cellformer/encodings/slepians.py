@@ -8,7 +8,7 @@ from jaxtyping import Float64, Int64
 from numpy.typing import NDArray
 from scipy import linalg
 
-from cellformer.complexes.cell_complex import RANK_SIGN, CellComplex
+from cellformer.complexes.cell_complex import FLIPPING_SIGN, CellComplex
 from cellformer.complexes.many.ragged import ranges
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
 from cellformer.encodings.numerics.eigenspaces import concentrated_basis, settle
@@ -83,7 +83,7 @@ class Slepians:
                     f"their sizes sum to {work:.0e}, the limit is {MOST_WORK:.0e})",
                 )
             vectors.append(_rank_slepians(upper, lower, self.size))
-        return encoded(vectors, self.size, RANK_SIGN)
+        return encoded(vectors, self.size, FLIPPING_SIGN)
 
 
 def band_bases(

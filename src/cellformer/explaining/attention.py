@@ -16,6 +16,9 @@ from cellformer.explaining.evaluation import evaluating
 from cellformer.model.described import CellModel
 from cellformer.model.relation import Relation
 
+SIGNED = " (signed)"
+"""After the name of an arrow of dense attention: the softmax of the columns that flip."""
+
 
 @dataclass(frozen=True, eq=False)
 class ArrowWeights:
@@ -68,10 +71,12 @@ def _by_arrow(
 ) -> Iterator[ArrowWeights]:
     relations = model.plan.relations(cells.dim)
     names = _names(relations)
+    signed = model.config.architecture.signed_width > 0
     present = [
-        (relation, name)
+        (relation, name + own)
         for relation, name in zip(relations, names, strict=True)
         if relation.max_rank <= cells.dim
+        for own in (("", SIGNED) if signed and relation.dense else ("",))
     ]
     places = list(product(range(len(model.layers)), present))
     if len(places) != len(record):

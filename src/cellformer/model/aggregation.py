@@ -10,13 +10,17 @@ from torch import Tensor, nn
 
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.model.config import DegreeScaling
-from cellformer.model.pair_terms import Attended, Paired
+from cellformer.model.pair_terms import Attended, Paired, Signed
 
 
 def degrees(attended: Attended) -> Float[Tensor, " receiver"]:
     """The number of neighbors of each receiver: of entries of N, in dense attention too."""
     match attended:
-        case Paired(neighborhood=neighborhood) | DenseBlocks(neighborhood=neighborhood):
+        case (
+            Paired(neighborhood=neighborhood)
+            | Signed(neighborhood=neighborhood)
+            | DenseBlocks(neighborhood=neighborhood)
+        ):
             pairs = neighborhood.offsets
         case _:
             pairs = attended.offsets

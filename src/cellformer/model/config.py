@@ -65,6 +65,10 @@ class ArchitectureConfig:
             is added to each.
         layer_dropout: Part of the complexes that leave out the last layer while training; earlier
             ones are left out less often, in proportion (stochastic depth).
+        signed_width: Columns of every cell's hidden state beside ``width`` that change their sign
+            with the orientation of the cell, a multiple of heads; 0 for none (the paper).
+            Attention then knows whether two cells are oriented alike, and reversing a cell changes
+            no prediction.
         pair_width: Columns of the vector that describes each pair of cells that attend, from which
             scores get a bias and values a term; 0 for none (the paper). In dense attention it
             stands in place of theta N.
@@ -103,6 +107,7 @@ class ArchitectureConfig:
     gate: bool = False
     virtual_cell: bool = False
     layer_dropout: float = 0.0
+    signed_width: int = 0
     pair_width: int = 0
     pair_steps: int = 8
     pair_values: int = 2
@@ -115,6 +120,7 @@ class ArchitectureConfig:
         at_least(1, width=self.width, heads=self.heads, descriptor_width=self.descriptor_width)
         at_least(0, layers=self.layers, readout_layers=self.readout_layers)
         at_least(0, pair_width=self.pair_width, pair_values=self.pair_values)
+        at_least(0, signed_width=self.signed_width)
         at_least(1, pair_steps=self.pair_steps)
         _check_pairs(self)
         _check_descriptors(self)
@@ -122,6 +128,15 @@ class ArchitectureConfig:
             at_least(1, feedforward_width=self.feedforward_width)
         if self.width % self.heads:
             raise ValueError(f"width ({self.width}) must be a multiple of heads ({self.heads})")
+        if self.signed_width % self.heads:
+            raise ValueError(
+                f"signed_width ({self.signed_width}) must be a multiple of heads ({self.heads})"
+            )
+        if self.signed_width and self.pair_width:
+            raise ValueError(
+                "signed_width and pair_width do not go together: what describes pairs forgets how "
+                "cells are oriented; leave one of them out"
+            )
         _check_readout(self)
         halved = READOUTS.takes(self.readout, "readout_layers")
         if halved and self.width >> self.readout_layers == 0:
@@ -206,6 +221,9 @@ class DataShape:
         outputs: The number of values predicted for a complex, or for a cell.
         target_rank: The rank of the cells to predict for; not set: for complexes.
         descriptors: Those of the complexes, if they have any.
+        flipping: The columns of the encodings that change their sign with the orientation of a
+            cell.
+        flips: Whether the values to predict for cells do.
     """
 
     categories: tuple[tuple[int, ...], ...] = ((),)
@@ -214,8 +232,20 @@ class DataShape:
     outputs: int = 1
     target_rank: int | None = None
     descriptors: DescriptorShape | None = None
+    flipping: tuple[int, ...] = ()
+    flips: bool = False
 
     def __post_init__(self) -> None:
+        if self.flips and not self.target_rank:
+            raise ValueError(
+                "flips is for targets of cells of rank 1 or more; neither vertices nor complexes "
+                "can be reversed"
+            )
+        if self.flipping and not 0 <= min(self.flipping) <= max(self.flipping) < self.encoding:
+            raise ValueError(
+                f"flipping must name columns of the {self.encoding} of the encodings, from 0, got "
+                f"{self.flipping}"
+            )
         if self.descriptors is not None and self.target_rank is not None:
             raise ValueError("descriptors of complexes are of no use where cells are predicted")
         if self.target_rank is not None and not 0 <= self.target_rank < len(self.categories):
@@ -251,6 +281,7 @@ class DataShape:
 
         Descriptors are left out; see `DescriptorShape.of`.
         """
+        from cellformer.complexes.cell_complex import FLIPPING_SIGN
         from cellformer.complexes.many.ragged import RaggedComplexes
 
         discrete: Sequence[Any]  # torch tensors or numpy arrays, read alike
@@ -272,6 +303,11 @@ class DataShape:
             len(data.encoding_signs),
             outputs,
             target_rank,
+            flipping=tuple(
+                column
+                for column, kind in enumerate(data.encoding_signs.tolist())
+                if kind == FLIPPING_SIGN
+            ),
         )
 
 
@@ -288,6 +324,12 @@ class ModelConfig:
     data: DataShape = field(default_factory=DataShape)
 
     def __post_init__(self) -> None:
+        if self.data.flips and not self.architecture.signed_width:
+            raise ValueError(
+                "the targets change their sign with the orientation of their cell, and without "
+                "signed_width no column of the model does; set it to a multiple of heads "
+                f"({self.architecture.heads})"
+            )
         if (
             self.data.target_rank is not None
             and self.architecture.readout != ArchitectureConfig.readout
@@ -329,12 +371,14 @@ class ModelConfig:
             "descriptor_width": 512,
             "descriptor_dropout": 0.5,
             "readout": "network",
+            "signed_width": 0,
             "pair_width": 0,
             "pair_steps": 8,
             "pair_values": 2,
         }
         architecture = {**spare, **values["architecture"]}
-        data = {"target_rank": None, "descriptors": None, **values["data"]}
+        later = {"target_rank": None, "descriptors": None, "flipping": (), "flips": False}
+        data = {**later, **values["data"]}
         check_complete(ArchitectureConfig, architecture, "architecture")
         check_complete(DataShape, data, "data")
         return cls(
@@ -346,6 +390,8 @@ class ModelConfig:
                 data["outputs"],
                 data["target_rank"],
                 _descriptors_from(data["descriptors"]),
+                tuple(data["flipping"]),
+                data["flips"],
             ),
         )
 

@@ -104,7 +104,8 @@ class DescribedTransformer(nn.Module):
 
         Raises ValueError as `forward` does.
         """
-        return self.transformer.through_layers(self._moved(self.embedded(batch), batch), batch)
+        moved = self._moved(self.embedded(batch), batch)
+        return list(self.transformer.invariant(self.transformer.through_layers(moved, batch)))
 
     def _from_cells(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
@@ -127,7 +128,9 @@ class DescribedTransformer(nn.Module):
     ) -> Sequence[Float[Tensor, "_ width"]]:
         if self.values is None:
             return cells
-        return self.values.shifted(cells, self.values.known(batch), batch)
+        known, transformer = self.values.known(batch), self.transformer
+        shifted = self.values.shifted(transformer.invariant(cells), known, batch)
+        return transformer.with_invariant(cells, shifted)
 
 
 def _count_head(

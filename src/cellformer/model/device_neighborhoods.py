@@ -9,7 +9,7 @@ from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.model.described import CellModel
-from cellformer.model.patterns import described_patterns, patterns
+from cellformer.model.patterns import described_patterns, patterns, signed_neighborhoods
 
 Ranks = tuple[int, ...]
 
@@ -26,6 +26,8 @@ def resident_for(model: CellModel, complexes: RaggedComplexes) -> ResidentComple
     found: Sequence[Pattern | None]
     if architecture.pair_width:
         found = described_patterns(whole, relations, binary, architecture.pair_steps)
+    elif architecture.signed_width:
+        found = signed_neighborhoods(whole, relations, binary)
     else:  # without squares, which would be those of all complexes at once
         sparse = [replace(relation, dense=False) for relation in relations]
         found = patterns(whole, sparse, binary)

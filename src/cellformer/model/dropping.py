@@ -7,6 +7,7 @@ model uncertainty in deep learning" (ICML 2016).
 from torch import nn
 
 from cellformer.model.layer import GeneralLayer, PairwiseLayer
+from cellformer.model.signed_layer import SignedGeneralLayer, SignedPairwiseLayer
 from cellformer.model.transformer import CellularTransformer
 
 
@@ -33,7 +34,7 @@ def _dropping(model: nn.Module) -> list[nn.Module]:
 def _share(module: nn.Module) -> float:
     if isinstance(module, nn.Dropout):
         return module.p
-    if isinstance(module, GeneralLayer | PairwiseLayer):
+    if isinstance(module, GeneralLayer | PairwiseLayer | SignedGeneralLayer | SignedPairwiseLayer):
         return module.options.attention_dropout
     if isinstance(module, CellularTransformer):
         return module.config.architecture.layer_dropout

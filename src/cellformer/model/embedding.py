@@ -11,6 +11,7 @@ from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.matrices import containment
+from cellformer.model.signed_embedding import SignedEmbedding, signed_inputs
 from cellformer.model.signs import with_random_signs
 
 
@@ -108,7 +109,13 @@ class CellEmbedding(nn.Module):
     their features, or else from their endpoints' vectors; cells of rank 2 and more from the sum
     of their vertices' vectors, plus their own features' if they have any. Source: the paper,
     appendix "Signals on cells".
+
+    With a ``signed_width`` rows are [x | y], of which y flips with the orientation of the cell; the
+    columns ``flipping`` of the encodings, which flip too, are read by `SignedEmbedding` alone.
     """
+
+    flipping: Int64[Tensor, " flipping"]
+    invariant: Int64[Tensor, " invariant"]
 
     def __init__(
         self,
@@ -121,6 +128,8 @@ class CellEmbedding(nn.Module):
         concat_edges: bool,
         random_signs: bool,
         dropout: float,
+        flipping: Sequence[int] = (),
+        signed_width: int = 0,
     ):
         super().__init__()
         self.columns = [
@@ -136,6 +145,13 @@ class CellEmbedding(nn.Module):
         )
         self.constant = None if "0" in self.features else nn.Parameter(torch.randn(width))
         self.concat_edges = concat_edges and "1" not in self.features
+        self.signed: SignedEmbedding | None = None
+        if signed_width:
+            self.signed = SignedEmbedding([len(flipping)] * len(self.columns), width, signed_width)
+            invariant = [column for column in range(encoding) if column not in flipping]
+            for name, columns in (("flipping", flipping), ("invariant", invariant)):
+                self.register_buffer(name, torch.tensor(columns).long(), persistent=False)
+            encoding = len(invariant)
         # Without encodings both ways are one linear map.
         position = ConcatPosition if concat_position or not encoding else SumPosition
         self.positions = nn.ModuleList(
@@ -154,12 +170,19 @@ class CellEmbedding(nn.Module):
         signals = [self._vertices(batch)]
         for rank in range(1, batch.dim + 1):
             signals.append(self._higher(batch, rank, signals[0]))
-        signed = self.random_signs and self.training
-        encodings = with_random_signs(batch) if signed else batch.encodings
-        return [
-            self.dropout(position(signal, rows.to(signal.dtype)))
+        drawn = self.random_signs and self.training
+        encodings = with_random_signs(batch) if drawn else batch.encodings
+        if self.signed is None:
+            return [
+                self.dropout(position(signal, rows.to(signal.dtype)))
+                for position, signal, rows in zip(self.positions, signals, encodings, strict=False)
+            ]
+        placed = [
+            position(signal, rows[:, self.invariant].to(signal.dtype))
             for position, signal, rows in zip(self.positions, signals, encodings, strict=False)
         ]
+        both = self.signed(placed, signed_inputs(batch, encodings, self.flipping))
+        return [self.dropout(rows) for rows in both]
 
     def ranks_from_vertices(self, batch: CellBatch) -> list[int]:
         """The ranks whose cells start from their vertices' vectors: all but edges with features."""
@@ -179,8 +202,13 @@ class CellEmbedding(nn.Module):
             weight = next(self.positions[rank].parameters())  # one row per column of the width
             columns = len(weight) * (2 if rank == 1 and self.concat_edges else 1)
             signals = weight.new_zeros(cells, columns)
-            rows.append(self.positions[rank](signals, weight.new_zeros(cells, self.encoding)))
-        return rows
+            encodings = self.encoding if self.signed is None else len(self.invariant)
+            rows.append(self.positions[rank](signals, weight.new_zeros(cells, encodings)))
+        if self.signed is None:
+            return rows
+        nothing = [own.new_zeros(len(own), len(self.flipping)) for own in rows]
+        both: list[Tensor] = self.signed(rows, nothing)
+        return both
 
     def _vertices(self, batch: CellBatch) -> Float[Tensor, "vertex width"]:
         if self.constant is not None:

@@ -12,6 +12,7 @@ from cellformer.model.diagram import TensorDiagram, paper_diagram
 from cellformer.model.layer import GeneralLayer, LayerOptions, Layers
 from cellformer.model.pair_terms import Attended
 from cellformer.model.relation import Relation
+from cellformer.model.signed_layer import SignedGeneralLayer
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,18 @@ class General:
         """A single one, of all ranks that there are."""
         return (Relation.over_all(self.diagram, dim, self.dense),)
 
-    def layer(self, options: LayerOptions) -> GeneralLayer:
+    @property
+    def reads_signs(self) -> bool:
+        """Its layers have columns that flip with the orientation of a cell."""
+        return True
+
+    def layer(self, options: LayerOptions) -> GeneralLayer | SignedGeneralLayer:
         """A layer with fresh weights."""
-        return GeneralLayer(self.diagram.num_ranks, self.dense, options, options.feedforward())
+        ranks = self.diagram.num_ranks
+        if options.signed_width:
+            block = options.signed_feedforward()
+            return SignedGeneralLayer(ranks, self.dense, options, block)
+        return GeneralLayer(ranks, self.dense, options, options.feedforward())
 
     def through(
         self,

@@ -14,7 +14,8 @@ from cellformer.model.aggregation import Gate, ScalingByDegree, degrees
 from cellformer.model.config import DegreeScaling, Norm
 from cellformer.model.diagram import TensorDiagram
 from cellformer.model.norms import norm_of
-from cellformer.model.pair_terms import Attended, Paired, PairTerms
+from cellformer.model.pair_terms import Attended, Paired, PairTerms, Signed
+from cellformer.model.signed_parts import SignedFeedForward
 
 Layers: TypeAlias = nn.ModuleList | Sequence[nn.Module]
 
@@ -26,8 +27,9 @@ class LayerOptions:
     *Deviation from the letter*: scores may be divided by the square root of the head width, and
     an output projection may follow, as in the authors' code. The projection has no bias, so that
     a cell without neighbors receives exactly zero. Where pairs of cells are described, by vectors
-    of ``pair_width`` columns, each head receives ``pair_values`` columns from them. Raises
-    ValueError if the heads do not divide the width.
+    of ``pair_width`` columns, each head receives ``pair_values`` columns from them. Where
+    ``signed_width`` is not 0, cells have so many columns beside the others that flip with their
+    orientation. Raises ValueError if the heads do not divide the width.
     """
 
     width: int
@@ -44,6 +46,7 @@ class LayerOptions:
     norm: Norm = "layer"
     degree_scaling: DegreeScaling = "none"
     gate: bool = False
+    signed_width: int = 0
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -52,12 +55,14 @@ class LayerOptions:
     @property
     def scale(self) -> float:
         """What products of queries and keys are multiplied by."""
-        return (self.width // self.heads) ** -0.5 if self.scale_scores else 1.0
+        head_width = (self.width + self.signed_width) // self.heads
+        return head_width**-0.5 if self.scale_scores else 1.0
 
     @property
     def received_width(self) -> int:
         """The columns that a cell receives along one arrow."""
-        return self.width + self.heads * (self.pair_values if self.pair_width else 0)
+        own = self.width + self.signed_width
+        return own + self.heads * (self.pair_values if self.pair_width else 0)
 
     def theta(self) -> nn.Parameter | None:
         """The factor of N in the scores of dense attention, at first 1.
@@ -75,8 +80,14 @@ class LayerOptions:
         return PairTerms(self.pair_width, self.heads, self.pair_values)
 
     def feedforward(self) -> "FeedForward":
-        """A feed-forward block."""
+        """A feed-forward block, for cells without columns that flip with orientation."""
         return FeedForward(self.width, self.inner_width, self.dropout, self.norm)
+
+    def signed_feedforward(self) -> SignedFeedForward:
+        """A feed-forward block for cells that have such columns."""
+        return SignedFeedForward(
+            self.width, self.signed_width, self.inner_width, self.dropout, self.norm
+        )
 
     def scaling(self, arrows: int) -> ScalingByDegree | None:
         """What scales that which is received along so many arrows, if anything does."""
@@ -101,6 +112,7 @@ class LayerOptions:
             assert terms is not None
             pattern, own = attended.neighborhood, terms(attended.vectors)
         else:
+            assert not isinstance(attended, Signed)
             pattern, own = attended, None
         return ArrowAttention(
             query, key, value, output, head_width, head_width, self.heads, pattern, theta, own
@@ -183,11 +195,8 @@ class PairwiseLayer(nn.Module):
         self.options = options
         width = options.width
         self.norms = nn.ModuleList(norm_of(options.norm, width) for _ in range(diagram.num_ranks))
-        self.parts = [_parts(diagram, rank) for rank in range(diagram.num_ranks)]
-        self.arriving = [
-            [number for number, arrow in enumerate(diagram.arrows) if arrow.receiver == rank]
-            for rank in range(diagram.num_ranks)
-        ]
+        self.parts = [parts_of(diagram, rank) for rank in range(diagram.num_ranks)]
+        self.arriving = [arriving_at(diagram, rank) for rank in range(diagram.num_ranks)]
         self.projections = nn.ModuleDict(
             {
                 str(rank): nn.Linear(width, width * len(parts), bias=options.projection_bias)
@@ -231,13 +240,7 @@ class PairwiseLayer(nn.Module):
         ranks stay as they are.
         """
         wanted = range(1 if vertices_only else len(cells))
-        present = [
-            number
-            for number, (arrow, pattern) in enumerate(
-                zip(self.diagram.arrows, patterns, strict=True)
-            )
-            if pattern is not None and arrow.receiver in wanted
-        ]
+        present = present_arrows(self.diagram, patterns, wanted)
         arrows = [self.diagram.arrows[number] for number in present]
         senders = sorted({arrow.sender for arrow in arrows} | {arrow.receiver for arrow in arrows})
         receivers = sorted({arrow.receiver for arrow in arrows})
@@ -286,7 +289,23 @@ class PairwiseLayer(nn.Module):
         )
 
 
-def _parts(diagram: TensorDiagram, rank: int) -> list[tuple[int, str]]:
+def present_arrows(
+    diagram: TensorDiagram, patterns: Sequence[Attended | None], wanted: Sequence[int]
+) -> list[int]:
+    """The numbers of the arrows to wanted ranks that a batch has."""
+    return [
+        number
+        for number, (arrow, pattern) in enumerate(zip(diagram.arrows, patterns, strict=True))
+        if pattern is not None and arrow.receiver in wanted
+    ]
+
+
+def arriving_at(diagram: TensorDiagram, rank: int) -> list[int]:
+    """The numbers of the arrows that reach a rank."""
+    return [number for number, arrow in enumerate(diagram.arrows) if arrow.receiver == rank]
+
+
+def parts_of(diagram: TensorDiagram, rank: int) -> list[tuple[int, str]]:
     """What the cells of a rank are to each arrow: (number of the arrow, role)."""
     parts = []
     for number, arrow in enumerate(diagram.arrows):

@@ -19,7 +19,22 @@ class Paired(NamedTuple):
     vectors: Float[Tensor, "pair pair_width"]
 
 
-Attended: TypeAlias = Pattern | Paired
+class Signed(NamedTuple):
+    """A pattern for what does not flip with orientation, and a neighborhood for what does.
+
+    In sparse attention both are the same. The senders of the neighborhood stand in `copies`.
+    """
+
+    pattern: Pattern
+    neighborhood: Neighborhood
+
+    @property
+    def dense(self) -> bool:
+        """Whether the two differ."""
+        return self.pattern is not self.neighborhood
+
+
+Attended: TypeAlias = Pattern | Paired | Signed
 """Who attends to whom, and what is known of the pairs, where a model describes them."""
 
 

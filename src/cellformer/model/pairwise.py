@@ -11,6 +11,7 @@ from cellformer.model.diagram import TensorDiagram, paper_diagram
 from cellformer.model.layer import LayerOptions, Layers, PairwiseLayer
 from cellformer.model.pair_terms import Attended
 from cellformer.model.relation import Relation
+from cellformer.model.signed_layer import SignedPairwiseLayer
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,17 @@ class Pairwise:
         """One for each arrow."""
         return tuple(map(Relation.along, self.diagram.arrows))
 
-    def layer(self, options: LayerOptions) -> PairwiseLayer:
+    @property
+    def reads_signs(self) -> bool:
+        """Its layers have columns that flip with the orientation of a cell."""
+        return True
+
+    def layer(self, options: LayerOptions) -> PairwiseLayer | SignedPairwiseLayer:
         """A layer with fresh weights."""
         ranks = range(self.diagram.num_ranks)
+        if options.signed_width:
+            blocks = [options.signed_feedforward() for _ in ranks]
+            return SignedPairwiseLayer(self.diagram, options, blocks)
         return PairwiseLayer(self.diagram, options, [options.feedforward() for _ in ranks])
 
     def through(

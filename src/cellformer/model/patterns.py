@@ -16,7 +16,9 @@ from cellformer.attention.dense.memory import check_dense_memory
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.matrices import Bounded, Matrix
+from cellformer.complexes.orientation import relative_orientations
 from cellformer.encodings.pairs import CellPairs, pair_columns, pair_features
+from cellformer.model.pair_terms import Signed
 from cellformer.model.relation import Relation
 
 
@@ -33,6 +35,44 @@ def patterns(
         _pattern(batch, relation, cells, binary) if relation.max_rank <= batch.dim else None
         for relation in relations
     )
+
+
+def signed_patterns(
+    batch: CellBatch, relations: Sequence[Relation], binary: bool
+) -> tuple[Signed | None, ...]:
+    """`patterns` with the relative orientation of every pair of N.
+
+    Raises ValueError as `patterns` does.
+    """
+    cells = _Complexes.of(batch)
+    found: list[Signed | None] = []
+    for relation, known in zip(
+        relations, signed_neighborhoods(batch, relations, binary), strict=True
+    ):
+        if known is None:
+            found.append(None)
+            continue
+        pattern: Pattern = known.in_copies
+        if relation.dense:
+            pattern = DenseBlocks.of(*cells.both(relation), batch.num_complexes, known)
+        found.append(Signed(pattern, known.in_copies))
+    return tuple(found)
+
+
+def signed_neighborhoods(
+    batch: CellBatch, relations: Sequence[Relation], binary: bool
+) -> list[Neighborhood | None]:
+    """The stored entries of N with the relative orientation of each pair, kept with the batch.
+
+    One for each relation, None where the batch lacks a rank. Raises ValueError as `patterns` does.
+    """
+    cells = _Complexes.of(batch)
+    return [
+        _signed(batch, relation, *cells.both(relation), binary)
+        if relation.max_rank <= batch.dim
+        else None
+        for relation in relations
+    ]
 
 
 def described_patterns(
@@ -96,11 +136,17 @@ class _Complexes(NamedTuple):
             return self.of_rank[ranks[0]]
         return torch.cat([self.of_rank[rank] for rank in ranks])
 
+    def both(
+        self, relation: Relation
+    ) -> tuple[Int64[Tensor, " receiver"], Int64[Tensor, " sender"]]:
+        """The complex of each receiver and of each sender."""
+        receivers = self.of_ranks(relation.receivers)
+        same = relation.senders == relation.receivers
+        return receivers, receivers if same else self.of_ranks(relation.senders)
+
 
 def _pattern(batch: CellBatch, relation: Relation, cells: _Complexes, binary: bool) -> Pattern:
-    same = relation.senders == relation.receivers
-    receivers = cells.of_ranks(relation.receivers)
-    senders = receivers if same else cells.of_ranks(relation.senders)
+    receivers, senders = cells.both(relation)
     neighborhood = _kept(batch, relation, receivers, senders, binary)
     if not relation.dense:
         return neighborhood
@@ -125,12 +171,36 @@ def _kept(
     binary: bool,
 ) -> Neighborhood:
     """The neighborhood of the relation's matrix, checked when it is first made."""
+    return batch.neighborhood(
+        (relation.key, binary), lambda cells: _checked(cells, relation, receivers, senders, binary)
+    )
 
-    def checked(cells: Bounded) -> Matrix:
-        matrix = relation.matrix(cells)
-        check_within_complexes(Neighborhood.from_matrix(matrix), receivers.cpu(), senders.cpu())
-        if binary:
-            matrix.data[:] = 1
-        return matrix
 
-    return batch.neighborhood((relation.key, binary), checked)
+def _signed(
+    batch: CellBatch,
+    relation: Relation,
+    receivers: Int64[Tensor, " receiver"],
+    senders: Int64[Tensor, " sender"],
+    binary: bool,
+) -> Neighborhood:
+    """`_kept`, with the signs of the pairs."""
+    key = (relation.key, binary, "signed")
+    if (known := batch.neighborhoods.get(key)) is not None:
+        return known
+    matrix = _checked(batch, relation, receivers, senders, binary)
+    signs = relative_orientations(batch, relation.receivers, relation.senders, matrix)
+    return batch.keep(key, Neighborhood.from_matrix(matrix, signs))
+
+
+def _checked(
+    cells: Bounded,
+    relation: Relation,
+    receivers: Int64[Tensor, " receiver"],
+    senders: Int64[Tensor, " sender"],
+    binary: bool,
+) -> Matrix:
+    matrix = relation.matrix(cells)
+    check_within_complexes(Neighborhood.from_matrix(matrix), receivers.cpu(), senders.cpu())
+    if binary:
+        matrix.data[:] = 1
+    return matrix

@@ -18,7 +18,8 @@ class AttentionPlan(Protocol):
 
     `Pairwise` and `General` are the paper's; any class with these attributes is a plan, and a
     frozen dataclass of plain values, at the top of a module, is one that a run can keep. One whose
-    layers read vectors of pairs says so by an attribute ``reads_pairs`` that is true.
+    layers read vectors of pairs says so by an attribute ``reads_pairs`` that is true; one whose
+    layers have columns that flip with the orientation of their cell, by one ``reads_signs``.
     """
 
     @property
@@ -47,7 +48,7 @@ class AttentionPlan(Protocol):
         """The hidden vectors of all cells after all layers.
 
         ``patterns`` are what to attend to, one for each relation, and where pairs are described
-        `Paired` with their vectors. With ``vertices_only`` other ranks may be left as they were
-        before the last layer.
+        `Paired` with their vectors, and where columns flip `Signed`. With ``vertices_only`` other
+        ranks may be left as they were before the last layer.
         """
         ...

@@ -53,6 +53,47 @@ class CellReadout(nn.Module):
         return rows
 
 
+class FlippingReadout(nn.Module):
+    """A prediction per cell of one rank that changes its sign with the orientation of the cell.
+
+    Linear maps of y without a constant, column by column times what a network says of x. *Not in
+    the paper*.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        signed_width: int,
+        hidden_layers: int,
+        outputs: int,
+        *,
+        rank: int,
+        dropout: float,
+    ):
+        super().__init__()
+        self.sent = nn.Linear(signed_width, signed_width, bias=False)
+        self.factors = halving_network(width, hidden_layers, signed_width, dropout)
+        self.outer = nn.Linear(signed_width, outputs, bias=False)
+        self.rank = rank
+        self.outputs = outputs
+
+    def ranks(self, batch: CellBatch) -> Sequence[int]:
+        """The rank that is read out, where the batch has it."""
+        return range(self.rank, min(self.rank, batch.dim) + 1)
+
+    def forward(
+        self, cells: Sequence[Float[Tensor, "_ both"]], batch: CellBatch
+    ) -> Float[Tensor, "cell output"]:
+        """One row per cell [x | y] of the rank, as `CellReadout.forward` has them."""
+        if self.rank >= len(cells):
+            return cells[0].new_zeros((0, self.outputs))
+        signed_width = self.sent.in_features
+        rows = cells[self.rank]
+        x, y = rows.split_with_sizes([rows.shape[1] - signed_width, signed_width], dim=1)
+        predicted: Tensor = self.outer(self.sent(y) * self.factors(x))
+        return predicted
+
+
 class Readout(nn.Module):
     """A network on each cell, whose hidden layers halve in width, pooled over each complex.
 

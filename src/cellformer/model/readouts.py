@@ -8,7 +8,7 @@ from cellformer.basics.parts.catalog import called
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.catalogs import READOUTS
 from cellformer.model.config import ModelConfig
-from cellformer.model.readout import CellReadout, Readout
+from cellformer.model.readout import CellReadout, FlippingReadout, Readout
 
 
 def readout_of(config: ModelConfig) -> nn.Module:
@@ -21,6 +21,15 @@ def readout_of(config: ModelConfig) -> nn.Module:
     that was not named by `allow_parts`.
     """
     chosen, data = config.architecture, config.data
+    if data.target_rank is not None and data.flips:
+        return FlippingReadout(
+            chosen.width,
+            chosen.signed_width,
+            chosen.readout_layers,
+            data.outputs,
+            rank=data.target_rank,
+            dropout=chosen.readout_dropout,
+        )
     if data.target_rank is not None:
         return CellReadout(
             chosen.width,
@@ -49,7 +58,7 @@ def ranks_read(readout: nn.Module, batch: CellBatch) -> Sequence[int]:
 def ranks_normed(readout: nn.Module, num_ranks: int) -> range:
     """The ranks that a readout may read, whatever the batch, of those that a model knows."""
     match readout:
-        case CellReadout():
+        case CellReadout() | FlippingReadout():
             return range(readout.rank, readout.rank + 1)
         case Readout(all_ranks=False):
             return range(1)

@@ -8,23 +8,24 @@ from torch import Tensor
 
 from cellformer.attention.segments import gather_rows
 from cellformer.complexes.batches.batch import CellBatch
-from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN
+from cellformer.complexes.cell_complex import FLIPPING_SIGN, RANK_SIGN, SHARED_SIGN
 
 
 def with_random_signs(batch: CellBatch) -> tuple[Float[Tensor, "_ encoding"], ...]:
     """The batch's encodings, each column of each complex times a sign where that is ambiguous.
 
     A column of kind SHARED_SIGN has one sign for all ranks of a complex, one of kind RANK_SIGN
-    one for each rank, any other column none. The complexes of a part of a batch have the signs
-    that they have in the whole.
+    or FLIPPING_SIGN one for each rank, any other column none. The complexes of a part of a batch
+    have the signs that they have in the whole.
     """
     kinds = batch.encoding_signs
+    of_rank = (kinds == RANK_SIGN) | (kinds == FLIPPING_SIGN)
     draw = partial(_draw, batch, _generator(batch))
     shared = draw()
     signed = []
     for rank, encodings in enumerate(batch.encodings):
-        signs = torch.where(kinds == RANK_SIGN, draw(), shared)
-        signs = signs.where((kinds == RANK_SIGN) | (kinds == SHARED_SIGN), 1)
+        signs = torch.where(of_rank, draw(), shared)
+        signs = signs.where(of_rank | (kinds == SHARED_SIGN), 1)
         signed.append(encodings * gather_rows(signs, batch.complex_of(rank)).to(encodings.dtype))
     return tuple(signed)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -14,7 +15,7 @@ from cellformer.model.layer_dropout import with_layer_left_out
 from cellformer.model.norms import norm_of
 from cellformer.model.pair_encoder import PairEncoder
 from cellformer.model.pair_terms import Attended
-from cellformer.model.patterns import described_patterns, patterns
+from cellformer.model.patterns import described_patterns, patterns, signed_patterns
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.readouts import ranks_normed, ranks_read, readout_of
 from cellformer.model.virtual_cell import VirtualCell
@@ -28,8 +29,12 @@ class CellularTransformer(nn.Module):
     of its diagram are the ranks that the model knows and has parameters for. A batch of fewer
     ranks is ordinary input. Source: the paper, section "The Cellular Transformer".
 
-    Raises ValueError if the configuration describes ranks that the plan does not know, or pairs
-    where its layers do not read them, or descriptors, which `DescribedTransformer` reads.
+    Where the configuration has a ``signed_width``, hidden vectors are [x | y] within the model, of
+    which y changes its sign with the orientation of the cell; predictions depend on none.
+
+    Raises ValueError if the configuration describes ranks that the plan does not know, or pairs or
+    columns that flip where its layers do not read them, or descriptors, which
+    `DescribedTransformer` reads.
     """
 
     def __init__(self, config: ModelConfig, plan: AttentionPlan):
@@ -54,7 +59,15 @@ class CellularTransformer(nn.Module):
             concat_edges=architecture.edge_signal == "concat",
             random_signs=architecture.random_signs,
             dropout=architecture.embedding_dropout,
+            flipping=data.flipping,
+            signed_width=architecture.signed_width,
         )
+        if architecture.signed_width and not getattr(plan, "reads_signs", False):
+            raise ValueError(
+                f"the layers of {type(plan).__name__} have no columns that flip with orientation; "
+                "leave signed_width out, or give the plan an attribute reads_signs (see "
+                "AttentionPlan)"
+            )
         self.pair_encoders = nn.ModuleList(_pair_encoders(architecture, plan))
         options = _layer_options(architecture)
         self.layers = nn.ModuleList(plan.layer(options) for _ in range(architecture.layers))
@@ -95,16 +108,37 @@ class CellularTransformer(nn.Module):
         """`forward` after the embedding: the prediction for these first hidden vectors."""
         vertices_only = tuple(ranks_read(self.readout, batch)) == (0,)
         cells = self.through_layers(cells, batch, vertices_only)
-        normed = [norm(rows) for norm, rows in zip(self.final_norms, cells, strict=False)]
+        known = self.invariant(cells)
+        normed = [norm(rows) for norm, rows in zip(self.final_norms, known, strict=False)]
+        if self.config.data.flips:
+            normed = self.with_invariant(cells, normed)
         prediction: Tensor = self.readout(normed, batch)
         return self._checked(prediction, batch)
+
+    def invariant(
+        self, cells: Sequence[Float[Tensor, "_ _"]]
+    ) -> Sequence[Float[Tensor, "_ width"]]:
+        """The columns of hidden vectors that do not depend on the orientation of their cell."""
+        chosen = self.config.architecture
+        return [rows[:, : chosen.width] for rows in cells] if chosen.signed_width else cells
+
+    def with_invariant(
+        self, cells: Sequence[Float[Tensor, "_ _"]], others: Sequence[Float[Tensor, "_ width"]]
+    ) -> list[Float[Tensor, "_ _"]]:
+        """The hidden vectors with others of these columns, as many ranks as there are of these."""
+        chosen = self.config.architecture
+        if not chosen.signed_width:
+            return list(others)
+        pairs = zip(others, cells, strict=False)
+        return [torch.cat([own, rows[:, chosen.width :]], dim=1) for own, rows in pairs]
 
     def embed(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
         """The hidden vectors of all cells after the last layer, one tensor per rank of the batch.
 
-        Raises ValueError as `forward` does.
+        They do not depend on orientations; `through_layers` gives the columns that do too. Raises
+        ValueError as `forward` does.
         """
-        return self.through_layers(self.embedded(batch), batch)
+        return list(self.invariant(self.through_layers(self.embedded(batch), batch)))
 
     def through_layers(
         self,
@@ -129,7 +163,9 @@ class CellularTransformer(nn.Module):
                 after = with_layer_left_out(found, after, batch, part)
             found = after
             if self.virtual_cells and not last:
-                virtual, found = self.virtual_cells[number](virtual, found, batch)
+                known = self.invariant(found)
+                virtual, told = self.virtual_cells[number](virtual, known, batch)
+                found = self.with_invariant(found, told)
         return found
 
     def _attended(
@@ -138,6 +174,8 @@ class CellularTransformer(nn.Module):
         """Who attends to whom, with a vector for each pair where pairs are described."""
         architecture, relations = self.config.architecture, self.plan.relations(batch.dim)
         binary = architecture.neighbor_weights == "binary"
+        if architecture.signed_width:
+            return signed_patterns(batch, relations, binary)
         if not architecture.pair_width:
             return patterns(batch, relations, binary)
         found = described_patterns(batch, relations, binary, architecture.pair_steps)
@@ -174,6 +212,7 @@ def _layer_options(architecture: ArchitectureConfig) -> LayerOptions:
         norm=architecture.norm,
         degree_scaling=architecture.degree_scaling,
         gate=architecture.gate,
+        signed_width=architecture.signed_width,
     )
 
 

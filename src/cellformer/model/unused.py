@@ -32,7 +32,7 @@ def _unused(config: ModelConfig, plan: AttentionPlan) -> Iterator[tuple[str, str
     if not any(relation.dense for relation in plan.relations(plan.diagram.max_rank)):
         yield "theta_per_head", "with dense attention"
     if chosen.layers == 0:
-        for name in ("degree_scaling", "gate", "layer_dropout"):
+        for name in ("degree_scaling", "gate", "layer_dropout", "signed_width"):
             yield name, "with layers"
         if not chosen.final_norm:
             yield "norm", "with layers"

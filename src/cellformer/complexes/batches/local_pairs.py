@@ -55,12 +55,13 @@ class LocalPairs:
     column_block: Int8[Tensor, " pair"]  # the place in column_ranks of each column's rank
     values: Shaped[Tensor, " pair"]
     features: Float16[Tensor, "pair feature"] | None = None  # as in `Neighborhood`
+    signs: Int8[Tensor, " pair"] | None = None
+    copies: int = 1
 
     def tensors(self) -> Iterator[Tensor]:
         """All that take up memory."""
         yield from (self.offsets, self.columns, self.column_block, self.values)
-        if self.features is not None:
-            yield self.features
+        yield from (each for each in (self.features, self.signs) if each is not None)
 
     def to(self, device: torch.device | str) -> "LocalPairs":
         """The same on another device."""
@@ -71,6 +72,7 @@ class LocalPairs:
             column_block=self.column_block.to(device),
             values=self.values.to(device),
             features=None if self.features is None else self.features.to(device),
+            signs=None if self.signs is None else self.signs.to(device),
         )
 
     def cut(self, chosen: Sequence[Chosen], complexes: Int64[np.ndarray, " chosen"]) -> "CutPairs":
@@ -94,7 +96,8 @@ class LocalPairs:
             shift = shift + self.column_block[pairs].long() * len(complexes)
         columns = self.columns[pairs] + _joined(begins)[shift]
         features = None if self.features is None else self.features[pairs]
-        return CutPairs(offsets, columns, self.values[pairs], features)
+        signs = None if self.signs is None else self.signs[pairs]
+        return CutPairs(offsets, columns, self.values[pairs], features, signs, self.copies)
 
     @classmethod
     def of_faces(cls, rank: int, cells: RaggedRank) -> "LocalPairs":
@@ -139,6 +142,8 @@ class LocalPairs:
             torch.from_numpy(block[columns].astype(np.int8)),
             whole.weights,
             whole.features,
+            whole.signs,
+            whole.copies,
         )
 
 
@@ -149,6 +154,8 @@ class CutPairs(NamedTuple):
     columns: Int64[Tensor, " pair"]
     values: Shaped[Tensor, " pair"]
     features: Float16[Tensor, "pair feature"] | None
+    signs: Int8[Tensor, " pair"] | None
+    copies: int
 
 
 def _places(

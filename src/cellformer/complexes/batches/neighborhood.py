@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float16, Float32, Int64
+from jaxtyping import Float16, Float32, Int8, Int64
 from torch import Tensor
 
 from cellformer.complexes.batches.by_sender import TransposedPairs
@@ -18,7 +18,9 @@ class Neighborhood:
     """A sparse matrix N with one row per receiver and one column per sender, in CSR form.
 
     Receiver r has the neighbors ``senders[offsets[r]:offsets[r + 1]]`` with these ``weights``.
-    ``features`` is what else is known of each pair, if anything is.
+    ``features`` is what else is known of each pair, if anything is. ``signs`` say, where they are
+    known, whether the two are oriented alike (`relative_orientations`), and ``copies`` how many
+    rows a sender then needs: one if all are 1, two if some are -1, three if some are 0.
     """
 
     num_senders: int
@@ -26,6 +28,8 @@ class Neighborhood:
     senders: Int64[Tensor, " pair"]
     weights: Float32[Tensor, " pair"]
     features: Float16[Tensor, "pair feature"] | None = None
+    signs: Int8[Tensor, " pair"] | None = None
+    copies: int = 1
 
     @property
     def num_receivers(self) -> int:
@@ -53,6 +57,20 @@ class Neighborhood:
         """The groups of receivers and senders between which nothing is sent; on a CPU."""
         return Components.of(self.num_senders, self.offsets, self.senders)
 
+    @cached_property
+    def in_copies(self) -> "Neighborhood":
+        """The same pairs, whose senders have as many rows in succession as there are copies.
+
+        The first is for the sign 1, the second for -1, the third for 0.
+        """
+        if self.copies == 1 or self.signs is None:
+            return self
+        place = torch.where(self.signs > 0, 0, torch.where(self.signs < 0, 1, 2))
+        senders = self.senders * self.copies + place
+        return replace(
+            self, num_senders=self.num_senders * self.copies, senders=senders, signs=None
+        )
+
     def binary(self) -> "Neighborhood":
         """The same neighbors, every weight 1."""
         return replace(self, weights=torch.ones_like(self.weights))
@@ -65,14 +83,27 @@ class Neighborhood:
             self.senders.to(device),
             self.weights.to(device),
             None if self.features is None else self.features.to(device),
+            None if self.signs is None else self.signs.to(device),
+            self.copies,
         )
 
     @classmethod
-    def from_matrix(cls, matrix: Matrix) -> "Neighborhood":
-        """Takes the stored entries of a scipy CSR matrix."""
+    def from_matrix(
+        cls, matrix: Matrix, signs: Int8[np.ndarray, " pair"] | None = None
+    ) -> "Neighborhood":
+        """Takes the stored entries of a scipy CSR matrix, and their signs where these are given."""
         return cls(
             int(matrix.shape[1]),
             torch.from_numpy(matrix.indptr.astype(np.int64)),
             torch.from_numpy(matrix.indices.astype(np.int64)),
             torch.from_numpy(matrix.data.astype(np.float32)),
+            signs=None if signs is None else torch.from_numpy(signs),
+            copies=1 if signs is None else _copies(signs),
         )
+
+
+def _copies(signs: Int8[np.ndarray, " pair"]) -> int:
+    """How many rows a sender needs for these signs."""
+    if (signs > 0).all():
+        return 1
+    return 2 if signs.all() else 3

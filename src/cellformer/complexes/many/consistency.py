@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN
+from cellformer.complexes.cell_complex import SIGN_KINDS
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 
 Fault: TypeAlias = tuple[str, str]
@@ -22,7 +22,7 @@ KINDS = {"offsets": ("i", 1), "face_offsets": ("i", 1), "faces": ("i", 1), "sign
 def fault_of(ragged: RaggedComplexes) -> Fault | None:
     """The first array that does not fit the others; None where all do."""
     signs = ragged.encoding_signs
-    if signs.ndim != 1 or not np.isin(signs, (NO_SIGN, SHARED_SIGN, RANK_SIGN)).all():
+    if signs.ndim != 1 or not np.isin(signs, SIGN_KINDS).all():
         return "encoding_signs", "it holds an unknown kind of sign"
     below: RaggedRank | None = None
     complexes = len(ragged)
