@@ -112,5 +112,5 @@ def test_signs_are_random_in_training_only(encoded, ring, seeded):
 def test_other_columns_than_the_model_expects_are_an_error(encoded, ring):
     with pytest.raises(ValueError, match="3 encoding columns, the model expects 5"):
         embedding(encoding=5)(cf.collate([ring(4)]))
-    with pytest.raises(ValueError, match=r"rank 0 of the batch has \(1, 0\)"):
+    with pytest.raises(ValueError, match=r"rank 0 of the batch has \(1, 0, 0\)"):
         embedding(((3, 2), (), ()))(cf.collate([ring(4)]))

@@ -224,6 +224,7 @@ class DataShape:
         flipping: The columns of the encodings that change their sign with the orientation of a
             cell.
         flips: Whether the values to predict for cells do.
+        signed: For each rank, the number of features that do, where any rank has some.
     """
 
     categories: tuple[tuple[int, ...], ...] = ((),)
@@ -234,6 +235,7 @@ class DataShape:
     descriptors: DescriptorShape | None = None
     flipping: tuple[int, ...] = ()
     flips: bool = False
+    signed: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.flips and not self.target_rank:
@@ -253,6 +255,8 @@ class DataShape:
                 f"target_rank must be one of the {len(self.categories)} ranks described, from 0, "
                 f"got {self.target_rank}"
             )
+        if self.signed and len(self.signed) != len(self.categories):
+            raise ValueError(f"signed needs one entry per rank, got {self.signed}")
         if len(self.categories) != len(self.continuous) or not self.categories:
             raise ValueError(
                 f"categories has {len(self.categories)} ranks and continuous "
@@ -262,6 +266,8 @@ class DataShape:
             at_least(0, categories=column)
         for columns in self.continuous:
             at_least(0, continuous=columns)
+        for columns in self.signed:
+            at_least(0, signed=columns)
         at_least(0, encoding=self.encoding)
         at_least(1, outputs=self.outputs)
 
@@ -270,12 +276,18 @@ class DataShape:
         """The number of ranks described."""
         return len(self.categories)
 
+    @property
+    def signed_columns(self) -> tuple[int, ...]:
+        """For each rank, the number of features that flip with the orientation of a cell."""
+        return self.signed or (0,) * self.num_ranks
+
     @classmethod
     def of(
         cls,
         data: "CellBatch | RaggedComplexes",
         outputs: int = 1,
         target_rank: int | None = None,
+        flips: bool = False,
     ) -> "DataShape":
         """Counts the columns and categories that occur in a batch or a collection.
 
@@ -289,8 +301,10 @@ class DataShape:
         if isinstance(data, RaggedComplexes):
             discrete = [rank.discrete for rank in data.ranks]
             continuous = [rank.continuous for rank in data.ranks]
+            signed = tuple(rank.signed.shape[1] for rank in data.ranks)
         else:
             discrete, continuous = data.discrete, data.continuous
+            signed = tuple(int(rank.shape[1]) for rank in data.signed)
         return cls(
             tuple(
                 tuple(
@@ -308,6 +322,8 @@ class DataShape:
                 for column, kind in enumerate(data.encoding_signs.tolist())
                 if kind == FLIPPING_SIGN
             ),
+            flips=flips,
+            signed=signed if any(signed) else (),
         )
 
 
@@ -324,11 +340,12 @@ class ModelConfig:
     data: DataShape = field(default_factory=DataShape)
 
     def __post_init__(self) -> None:
-        if self.data.flips and not self.architecture.signed_width:
+        if (self.data.flips or any(self.data.signed)) and not self.architecture.signed_width:
+            what = "targets" if self.data.flips else "features"
             raise ValueError(
-                "the targets change their sign with the orientation of their cell, and without "
-                "signed_width no column of the model does; set it to a multiple of heads "
-                f"({self.architecture.heads})"
+                f"the {what} change their sign with the orientation of their cell, and without "
+                "model.signed_width no column of the model does; set it to a multiple of "
+                f"model.heads ({self.architecture.heads}), such as {4 * self.architecture.heads}"
             )
         if (
             self.data.target_rank is not None
@@ -377,7 +394,8 @@ class ModelConfig:
             "pair_values": 2,
         }
         architecture = {**spare, **values["architecture"]}
-        later = {"target_rank": None, "descriptors": None, "flipping": (), "flips": False}
+        later = {"target_rank": None, "descriptors": None, "flipping": (), "flips": False,
+                 "signed": ()}  # fmt: skip
         data = {**later, **values["data"]}
         check_complete(ArchitectureConfig, architecture, "architecture")
         check_complete(DataShape, data, "data")
@@ -392,6 +410,7 @@ class ModelConfig:
                 _descriptors_from(data["descriptors"]),
                 tuple(data["flipping"]),
                 data["flips"],
+                tuple(data["signed"]),
             ),
         )
 

@@ -11,7 +11,7 @@ from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.matrices import containment
-from cellformer.model.signed_embedding import SignedEmbedding, signed_inputs
+from cellformer.model.signed_embedding import SignedEmbedding, sized
 from cellformer.model.signs import with_random_signs
 
 
@@ -111,7 +111,8 @@ class CellEmbedding(nn.Module):
     appendix "Signals on cells".
 
     With a ``signed_width`` rows are [x | y], of which y flips with the orientation of the cell; the
-    columns ``flipping`` of the encodings, which flip too, are read by `SignedEmbedding` alone.
+    ``signed`` features of each rank, and the columns ``flipping`` of the encodings, which flip too,
+    are read by `SignedEmbedding` alone.
     """
 
     flipping: Int64[Tensor, " flipping"]
@@ -129,11 +130,14 @@ class CellEmbedding(nn.Module):
         random_signs: bool,
         dropout: float,
         flipping: Sequence[int] = (),
+        signed: Sequence[int] = (),
         signed_width: int = 0,
     ):
         super().__init__()
+        signed = signed or [0] * len(categories)
         self.columns = [
-            (len(discrete), values) for discrete, values in zip(categories, continuous, strict=True)
+            (len(discrete), values, fields)
+            for discrete, values, fields in zip(categories, continuous, signed, strict=True)
         ]
         self.encoding = encoding
         self.features = nn.ModuleDict(
@@ -147,7 +151,7 @@ class CellEmbedding(nn.Module):
         self.concat_edges = concat_edges and "1" not in self.features
         self.signed: SignedEmbedding | None = None
         if signed_width:
-            self.signed = SignedEmbedding([len(flipping)] * len(self.columns), width, signed_width)
+            self.signed = SignedEmbedding(signed, len(flipping), width, signed_width)
             invariant = [column for column in range(encoding) if column not in flipping]
             for name, columns in (("flipping", flipping), ("invariant", invariant)):
                 self.register_buffer(name, torch.tensor(columns).long(), persistent=False)
@@ -181,7 +185,7 @@ class CellEmbedding(nn.Module):
             position(signal, rows[:, self.invariant].to(signal.dtype))
             for position, signal, rows in zip(self.positions, signals, encodings, strict=False)
         ]
-        both = self.signed(placed, signed_inputs(batch, encodings, self.flipping))
+        both = self.signed(placed, batch.signed, sized(batch, encodings, self.flipping))
         return [self.dropout(rows) for rows in both]
 
     def ranks_from_vertices(self, batch: CellBatch) -> list[int]:
@@ -206,8 +210,12 @@ class CellEmbedding(nn.Module):
             rows.append(self.positions[rank](signals, weight.new_zeros(cells, encodings)))
         if self.signed is None:
             return rows
+        fields = [
+            own.new_zeros(len(own), columns[2])
+            for own, columns in zip(rows, self.columns, strict=False)
+        ]
         nothing = [own.new_zeros(len(own), len(self.flipping)) for own in rows]
-        both: list[Tensor] = self.signed(rows, nothing)
+        both: list[Tensor] = self.signed(rows, fields, nothing)
         return both
 
     def _vertices(self, batch: CellBatch) -> Float[Tensor, "vertex width"]:
@@ -241,9 +249,10 @@ class CellEmbedding(nn.Module):
                 f"{self.encoding}; encode the complexes as for training"
             )
         for rank, cells in enumerate(batch.num_cells):
-            columns = (batch.discrete[rank].shape[1], batch.continuous[rank].shape[1])
+            kinds = (batch.discrete[rank], batch.continuous[rank], batch.signed[rank])
+            columns = tuple(rows.shape[1] for rows in kinds)
             if cells and columns != self.columns[rank]:
                 raise ValueError(
-                    f"rank {rank} of the batch has {columns} discrete and continuous feature "
-                    f"columns, the model expects {self.columns[rank]}"
+                    f"rank {rank} of the batch has {columns} discrete, continuous and signed "
+                    f"feature columns, the model expects {self.columns[rank]}"
                 )

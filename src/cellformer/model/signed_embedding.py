@@ -16,13 +16,15 @@ from cellformer.complexes.batches.batch import CellBatch
 class SignedEmbedding(nn.Module):
     """From given columns that flip to y, and to x by their sizes.
 
-    A vertex cannot be reversed, so its y learns from its x too. ``columns`` is the number of given
-    columns of each rank.
+    A vertex cannot be reversed, so its y learns from its x too. ``fields`` is the number of
+    features of each rank that flip, ``encodings`` that of columns of the encodings. Features are
+    divided by their ``scale``, which is 1 until `standardize_features` sets it.
     """
 
-    def __init__(self, columns: Sequence[int], width: int, signed_width: int):
+    def __init__(self, fields: Sequence[int], encodings: int, width: int, signed_width: int):
         super().__init__()
-        given = [(str(rank), number) for rank, number in enumerate(columns) if number]
+        given = [(str(rank), number + encodings) for rank, number in enumerate(fields)]
+        given = [(rank, number) for rank, number in given if number]
         self.flipping = nn.ModuleDict(
             {rank: nn.Linear(number, signed_width, bias=False) for rank, number in given}
         )
@@ -30,15 +32,21 @@ class SignedEmbedding(nn.Module):
             {rank: nn.Linear(number, width, bias=False) for rank, number in given}
         )
         self.vertices = nn.Linear(width, signed_width, bias=False)
+        for rank, number in enumerate(fields):
+            self.register_buffer(f"scale_{rank}", torch.ones(number))
 
     def forward(
-        self, cells: Sequence[Float[Tensor, "_ width"]], given: Sequence[Float[Tensor, "_ _"]]
+        self,
+        cells: Sequence[Float[Tensor, "_ width"]],
+        fields: Sequence[Float[Tensor, "_ _"]],
+        encodings: Sequence[Float[Tensor, "_ flipping"]],
     ) -> list[Float[Tensor, "_ both"]]:
         """[x | y] of every rank, of these x and the given columns."""
         both = []
-        for rank, (x, columns) in enumerate(zip(cells, given, strict=True)):
+        for rank, (x, own, told) in enumerate(zip(cells, fields, encodings, strict=True)):
             if str(rank) in self.flipping:
-                rows = columns.to(x.dtype)
+                scaled = own / self.get_buffer(f"scale_{rank}")
+                rows = torch.cat([scaled.to(x.dtype), told.to(x.dtype)], dim=1)
                 x, y = x + self.sizes[str(rank)](rows.abs()), self.flipping[str(rank)](rows)
             else:
                 y = x.new_zeros(len(x), self.vertices.out_features)
@@ -46,12 +54,12 @@ class SignedEmbedding(nn.Module):
         return both
 
 
-def signed_inputs(
+def sized(
     batch: CellBatch,
     encodings: Sequence[Float[Tensor, "_ encoding"]],
     flipping: Int64[Tensor, " flipping"],
 ) -> list[Float[Tensor, "_ flipping"]]:
-    """The given columns of every rank: the encodings that flip.
+    """The columns of the encodings that flip, of every rank, in a size that all complexes share.
 
     They are times the square root of the number of cells of the rank in the complex, so that the
     eigenvectors of a large complex are as large as those of a small one.

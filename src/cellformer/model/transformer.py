@@ -60,6 +60,7 @@ class CellularTransformer(nn.Module):
             random_signs=architecture.random_signs,
             dropout=architecture.embedding_dropout,
             flipping=data.flipping,
+            signed=data.signed,
             signed_width=architecture.signed_width,
         )
         if architecture.signed_width and not getattr(plan, "reads_signs", False):

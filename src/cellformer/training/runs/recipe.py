@@ -46,7 +46,9 @@ class Recipe:
         about the model that these complexes or this plan have no use for.
         """
         complexes, task = materials.complexes, materials.task
-        shape = DataShape.of(complexes, number_of_outputs(task, config.training.loss), task.rank)
+        outputs = number_of_outputs(task, config.training.loss)
+        # No vertex is ever reversed: its potential is a value like any other.
+        shape = DataShape.of(complexes, outputs, task.rank, flips=task.flips and task.rank != 0)
         if complexes.descriptors is not None:
             known = complexes.descriptors.take(materials.split["train"])
             shape = replace(shape, descriptors=DescriptorShape.of(known))
