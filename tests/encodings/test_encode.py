@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN
+from cellformer.complexes.cell_complex import FLIPPING_SIGN, NO_SIGN, SHARED_SIGN
 from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.relabel import flip
 from cellformer.encodings.bspe import BSPe
 from cellformer.encodings.encode import EncodedRanks, encode, encode_many
 from cellformer.encodings.hodgelap import HodgeLap
@@ -16,7 +17,7 @@ from cellformer.encodings.slepians import Slepians
 from cellformer.encodings.zeros import Zeros
 
 KINDS = [Zeros, BSPe, RWBSPe, RWPe, HodgeLap, Slepians]
-SIGNS = [NO_SIGN, SHARED_SIGN, NO_SIGN, NO_SIGN, RANK_SIGN, RANK_SIGN]
+SIGNS = [NO_SIGN, SHARED_SIGN, NO_SIGN, NO_SIGN, FLIPPING_SIGN, FLIPPING_SIGN]
 SEEDS = st.integers(0, 10_000)
 
 
@@ -42,6 +43,23 @@ def test_every_complex_gets_finite_columns_for_every_cell(named, kind, sign):
         assert all(rows.dtype == np.float32 for rows in encoded.encodings)
         assert all(np.isfinite(rows).all() for rows in encoded.encodings)
         assert encoded.encoding_signs.tolist() == [sign] * size
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(SEEDS)
+@settings(deadline=None, max_examples=10)
+def test_columns_flip_with_the_orientation_of_their_cell_where_their_kind_says_so(
+    random_complex, kind, seed
+):
+    cells = random_complex(seed)
+    rng = np.random.default_rng(seed)
+    turns = [None] + [rng.choice([-1, 1], count) for count in cells.num_cells[1:]]
+    before, after = encode(cells, kind(4)), encode(flip(cells, turns), kind(4))
+    for rank, (rows, others) in enumerate(zip(before.encodings, after.encodings, strict=True)):
+        if rank and (before.encoding_signs == FLIPPING_SIGN).all():
+            rows = rows * turns[rank][:, None]
+            others = others * np.where((rows * others).sum(axis=0) < 0, -1, 1)
+        np.testing.assert_allclose(others, rows, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,6 +25,26 @@ def test_the_weights_of_every_receiver_sum_to_one(make_model, molecules, name):
             np.testing.assert_allclose(reached, 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_where_columns_flip_the_pairs_are_those_of_the_cells(make_model, molecules, name):
+    cells = molecules[1]
+    plain = attention_of(make_model(name), cells)
+    found = attention_of(make_model(name, signed_width=8), cells)
+    own = [one for one in found if not one.arrow.endswith("(signed)")]
+    assert [one.arrow for one in own] == [one.arrow for one in plain]
+    for one, other in zip(own, plain, strict=True):
+        np.testing.assert_array_equal(one.receivers, other.receivers)
+        np.testing.assert_array_equal(one.senders, other.senders)
+    assert (len(found) > len(own)) == (name not in ("pairwise-sparse", "general-sparse"))
+    for one in found:
+        if one.arrow.endswith("(signed)") and name.startswith("pairwise"):
+            rank, sender = one.receiver_rank, one.sender_rank
+            total = np.zeros((cells.num_cells[rank], 4))
+            np.add.at(total, one.receivers, one.weights)
+            assert np.allclose(total[(total != 0).any(axis=1)], 1)
+            assert one.senders.max(initial=0) < cells.num_cells[sender]
+
+
 def test_every_arrow_has_the_pairs_of_its_own_neighborhood(make_model, molecules):
     model, cells = make_model("pairwise-mixed"), molecules[0]
     found = attention_of(model, cells)

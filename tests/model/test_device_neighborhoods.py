@@ -38,7 +38,13 @@ def gradients(model, batch):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"neighbor_weights": "binary"}, {"pair_width": 4, "pair_steps": 3}]
+    "options",
+    [
+        {},
+        {"neighbor_weights": "binary"},
+        {"pair_width": 4, "pair_steps": 3},
+        {"signed_width": 4},
+    ],
 )
 @pytest.mark.parametrize("name", ["pairwise-mixed", "pairwise-sparse", "general-dense"])
 def test_a_model_reads_the_same_bits_and_nothing_is_made_on_the_way(

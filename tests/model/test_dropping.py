@@ -38,6 +38,13 @@ def test_every_dropout_comes_back(kind, plan, batch):
     assert torch.equal(model(batch), model(batch))
 
 
+@pytest.mark.parametrize("plan", [general_sparse, pairwise_sparse])
+def test_that_of_attention_comes_back_where_columns_flip(plan, batch):
+    model = model_of(batch, plan(), attention_dropout=0.5, signed_width=4, readout_layers=0)
+    assert drop_again(model)
+    assert not torch.equal(model(batch), model(batch))
+
+
 def test_leaving_out_layers_comes_back(batch):
     model = model_of(batch, layer_dropout=0.5)
     assert drop_again(model)

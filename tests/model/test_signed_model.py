@@ -13,10 +13,18 @@ from hypothesis import strategies as st
 
 import cellformer as cf
 from cellformer.complexes import examples
+from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.polygons import edge_boundary, polygon_boundary
 from cellformer.complexes.relabel import permute
 from cellformer.model.catalogs import ATTENTIONS
-from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
+from cellformer.model.config import (
+    ArchitectureConfig,
+    DataShape,
+    DescriptorShape,
+    ModelConfig,
+)
+from cellformer.model.described import cell_model
 from cellformer.model.plans import attention_plan, plan_to_dict
 from cellformer.model.transformer import CellularTransformer
 from strategies import NAMED, complexes, orders
@@ -186,6 +194,34 @@ def test_embed_leaves_out_what_flips():
     )
 
 
+def test_values_that_describe_a_complex_move_what_does_not_flip_alone():
+    cells = with_flipping(examples.torus_grid(3, 3))
+    ragged = cf.RaggedComplexes.from_complexes([cells, random_turn(cells, 1)[0]])
+    values = np.array([[1.0], [1.0]], np.float32)
+    ragged = replace(ragged, descriptors=Descriptors(np.zeros((2, 0), np.uint8), values))
+    known = DescriptorShape.of(replace(ragged.descriptors, values=np.array([[1], [3]], np.float32)))
+    options = ArchitectureConfig(width=WIDTH, layers=2, heads=2, signed_width=4)
+    shape = replace(DataShape.of(ragged), descriptors=known)
+    model = cell_model(ModelConfig(options, shape), attention_plan("pairwise-sparse")).eval()
+    batch = CellBatch.from_ragged(ragged)
+    with torch.no_grad():
+        one, turned = model(batch)
+        other = model(replace(batch, descriptors=batch.descriptors + 1))[0]
+        assert [rows.shape[1] for rows in model.embed(batch)] == [WIDTH] * 3
+    assert torch.equal(one, turned)
+    assert not torch.allclose(one, other)
+
+
+def test_integrated_gradients_add_up():
+    cells = with_flipping(examples.torus_grid(3, 3))
+    model = model_for("general-sparse", readout_cells="all", pooling="mean")
+    found = cf.integrated_gradients(model, cells)
+    with torch.no_grad():
+        prediction = model.double()(cf.collate([cells]))[0, 0].item()
+    model.float()
+    assert found.total == pytest.approx(prediction - found.reference, abs=1e-3)
+
+
 def test_a_model_is_restored_from_json():
     model = model_for("pairwise-sparse")
     told = json.loads(json.dumps(model.config.to_dict()))
@@ -253,13 +289,19 @@ def test_a_torus_and_a_klein_bottle_are_told_apart_in_larger_sizes_than_those_le
     batch, truth = made([(3, 4), (4, 5), (5, 3), (4, 7), (6, 5), (7, 7)])
     torch.manual_seed(3)
     options = ArchitectureConfig(
-        width=16, layers=1, heads=2, signed_width=4, readout_cells="all", pooling="mean"
+        width=16,
+        layers=1,
+        heads=2,
+        signed_width=4,
+        readout_layers=1,
+        readout_cells="all",
+        pooling="mean",
     )
     model = CellularTransformer(
         ModelConfig.for_batch(batch, options), attention_plan("pairwise-sparse")
     )
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    for _ in range(50):
+    for _ in range(60):
         loss = torch.nn.functional.softplus(-model(batch) * truth).mean()
         optimizer.zero_grad()
         loss.backward()

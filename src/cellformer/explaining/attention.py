@@ -56,7 +56,8 @@ def attention_of(model: CellModel, cells: CellComplex) -> tuple[ArrowWeights, ..
     """The attention weights of a model's prediction for one complex, layer after layer.
 
     A pairwise model has one entry per layer and arrow of its diagram whose ranks the complex has;
-    a general model one per layer and pair of ranks.
+    a general model one per layer and pair of ranks. Where a model has columns that flip with the
+    orientation of cells, they have a softmax of their own in dense attention, "0 -> 1 (signed)".
     """
     batch = collate([cells])
     device = next(model.parameters()).device
@@ -73,7 +74,7 @@ def _by_arrow(
     names = _names(relations)
     signed = model.config.architecture.signed_width > 0
     present = [
-        (relation, name + own)
+        (relation, name, own)
         for relation, name in zip(relations, names, strict=True)
         if relation.max_rank <= cells.dim
         for own in (("", SIGNED) if signed and relation.dense else ("",))
@@ -85,16 +86,16 @@ def _by_arrow(
             f"{len(present)} relations for this complex; a layer of your own attends along each of "
             "them once, in their order"
         )
-    for (layer, (relation, name)), weights in zip(places, record, strict=True):
+    for (layer, (relation, name, own)), weights in zip(places, record, strict=True):
         if len(relation.senders) == len(relation.receivers) == 1:
             ends = (*relation.senders, *relation.receivers)
-            yield ArrowWeights(layer, name, *ends, *_arrays(weights))
+            yield ArrowWeights(layer, name + own, *ends, *_arrays(weights))
         else:
-            yield from _by_ranks(layer, cells, relation, weights)
+            yield from _by_ranks(layer, cells, relation, weights, own)
 
 
 def _by_ranks(
-    layer: int, cells: CellComplex, relation: Relation, weights: AttentionWeights
+    layer: int, cells: CellComplex, relation: Relation, weights: AttentionWeights, own: str
 ) -> Iterator[ArrowWeights]:
     sizes = np.array(cells.num_cells)
     receiver_starts = _starts(sizes[list(relation.receivers)])
@@ -109,7 +110,7 @@ def _by_ranks(
         if len(chosen):
             yield ArrowWeights(
                 layer,
-                f"{sender} -> {receiver}",
+                f"{sender} -> {receiver}{own}",
                 sender,
                 receiver,
                 receivers[chosen] - receiver_starts[at],

@@ -284,7 +284,7 @@ def test_arrays_that_do_not_fit_each_other_are_found():
         ({"targets": ragged.targets[1:]}, "targets"),
         ({"target_rank": 1}, "targets"),
         ({"target_rank": 7}, "targets"),
-        ({"encoding_signs": with_entry(ragged.encoding_signs, 0, 3)}, "encoding_signs"),
+        ({"encoding_signs": with_entry(ragged.encoding_signs, 0, 4)}, "encoding_signs"),
     ]:
         assert fault_of(unchecked(ragged, **changes))[0] == told
 
