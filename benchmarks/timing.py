@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -54,6 +55,12 @@ def rows_of(
         Row(case, name, ours_s, peer_s, peer_s / ours_s, runs)
         for name, peer_s in zip(peers, peers_s, strict=True)
     ]
+
+
+def processor_seconds() -> float:
+    """What the processor spent on this process and the ended ones that it started."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def data_folder() -> Path:

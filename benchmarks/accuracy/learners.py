@@ -6,7 +6,6 @@ which other work beside it does not change.
 """
 
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegresso
 from sklearn.metrics import root_mean_squared_error
 
 from benchmarks.accuracy.table import Score
+from benchmarks.timing import processor_seconds
 from cellformer.training.runs.summary import Summary
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -37,13 +37,13 @@ def ours(extra: Sequence[str] = ()) -> Learner:
 
     def learn(rows: Path, seed: int, folder: Path) -> Score:
         run = folder / "run"
-        began = _spent()
+        began = processor_seconds()
         words = ["train", str(rows), "--target", "y", "-o", str(run), "--resume", "auto"]
         _cellformer(*words, "--data.metric", "rmse", "--training.seed", str(seed), *extra)
         test = _test_rows(rows, folder)
         predicted = folder / "predicted.csv"
         _cellformer("predict", str(run), str(test), "-o", str(predicted), "--overwrite")
-        seconds = _spent() - began
+        seconds = processor_seconds() - began
         frame = pd.read_csv(predicted)
         return _of_summary(run, _rmse(frame["y"], frame["prediction"]), seconds)
 
@@ -55,10 +55,10 @@ def baseline(name: str) -> Learner:
 
     def learn(rows: Path, seed: int, folder: Path) -> Score:
         run = folder / "run"
-        began = _spent()
+        began = processor_seconds()
         words = ["baseline", name, str(rows), "--target", "y", "-o", str(run)]
         _cellformer(*words, "--data.metric", "rmse", "--training.seed", str(seed))
-        seconds = _spent() - began
+        seconds = processor_seconds() - began
         return _of_summary(run, Summary.read(run).score("test"), seconds)
 
     return learn
@@ -69,7 +69,7 @@ def chemprop(python: Path) -> Learner:
 
     def learn(rows: Path, seed: int, folder: Path) -> Score:
         out = folder / "run"
-        began = _spent()
+        began = processor_seconds()
         subprocess.run(
             [python.with_name("chemprop"), "train", "-i", rows, "-s", "smiles", "--target-columns",
              "y", "--splits-column", "split", "-t", "regression", "-o", out, "--accelerator", "cpu",
@@ -77,7 +77,7 @@ def chemprop(python: Path) -> Learner:
             check=True, env=os.environ | ONE_THREAD, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        seconds = _spent() - began
+        seconds = processor_seconds() - began
         frame = pd.read_csv(rows)
         predicted = pd.read_csv(out / "model_0" / "test_predictions.csv")
         truth = frame.loc[frame["split"] == "test", "y"]
@@ -115,11 +115,11 @@ def learners(peers: Path, extra: Sequence[str] = ()) -> Mapping[str, Learner]:
 def _of_features(rows: Path, model: RandomForestRegressor | HistGradientBoostingRegressor) -> Score:
     frame = pd.read_csv(rows)
     train, test = (frame["split"] == part for part in ("train", "test"))
-    began = _spent()
+    began = processor_seconds()
     features = described(frame["smiles"].tolist())
     model.fit(features[train], frame["y"][train])
     predicted = model.predict(features[test])
-    return Score(_rmse(frame["y"][test], predicted), _spent() - began)
+    return Score(_rmse(frame["y"][test], predicted), processor_seconds() - began)
 
 
 def described(smiles: Sequence[str]) -> NDArray[np.float32]:
@@ -147,12 +147,6 @@ def _test_rows(rows: Path, folder: Path) -> Path:
     path = folder / "test-rows.csv"
     frame[frame["split"] == "test"].drop(columns="split").to_csv(path, index=False)
     return path
-
-
-def _spent() -> float:
-    """Seconds of the processor that this process and the ended ones that it started have taken."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _rmse(truth: "pd.Series[float]", predicted: object) -> float:

@@ -59,18 +59,19 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
         return _run(config, folder, materials, shape, requests)
 
 
-def _run(
-    config: BaselineConfig,
-    folder: RunFolder,
-    materials: Materials,
-    shape: GraphData,
-    requests: StopRequests,
-) -> Summary:
+def open_baseline(config: BaselineConfig, path: Path, materials: Materials) -> BaselineModule:
+    """The network of a finished training, with its best weights; the materials are those of it."""
+    module = _module(config, materials, _describe(materials))
+    load_weights(RunFolder(path).weights("best"), module.model)
+    return module
+
+
+def _module(config: BaselineConfig, materials: Materials, shape: GraphData) -> BaselineModule:
     torch.manual_seed(config.training.seed)
     model = network_of(config.model, shape)
     standardize_features(model, materials.complexes, materials.split["train"])
     silence_unseen(model, materials.complexes, materials.split["train"])
-    module = BaselineModule(
+    return BaselineModule(
         model,
         materials.task,
         scaling_of(materials, config.training),
@@ -79,6 +80,16 @@ def _run(
         seed=config.training.seed,
         class_weights=training_weights(materials.task, config.training, materials),
     )
+
+
+def _run(
+    config: BaselineConfig,
+    folder: RunFolder,
+    materials: Materials,
+    shape: GraphData,
+    requests: StopRequests,
+) -> Summary:
+    module = _module(config, materials, shape)
     told = dataclasses.asdict(config)
     log = logger_of(config.training, folder.path, told)
     checkpoints = fit(

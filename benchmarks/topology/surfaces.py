@@ -1,0 +1,183 @@
+"""What learners know of the topology of surfaces, of the sizes that they learned and ten times larger.
+
+    python -m benchmarks.topology.surfaces --out results/topology/surfaces.json
+
+trains everyone on the small surfaces of `surfaces-10x`, in the same loop with the same epochs, rate
+and encodings, and asks for the test parts of `surfaces`, whose sizes are those of training, and of
+`surfaces-10x`. What ``--folder`` holds is not made again. The figures are Matthews' correlation
+coefficient and the part of right answers, at the best validation epoch.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Int64
+from sklearn.metrics import matthews_corrcoef
+
+from benchmarks.timing import machine, processor_seconds
+from cellformer.basics.files import replace_atomically
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.experiments.baselines.config import GIN, GPS, BaselineConfig
+from cellformer.experiments.baselines.train import open_baseline, train_baseline
+from cellformer.model.config import ArchitectureConfig
+from cellformer.training.answers.trained_run import TrainedRun, outputs_of
+from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.train import resume, train
+
+SMALL, LARGE = "surfaces", "surfaces-10x"
+TARGETS = ("orientable", "genus", "betti_1", "betti_1_mod_2", "betti_2")
+ENCODINGS = "hodgelap:1"
+
+Outputs: TypeAlias = Callable[
+    [RaggedComplexes, Int64[np.ndarray, " chosen"]], Float[np.ndarray, "row output"]
+]
+Learner: TypeAlias = Callable[[DataConfig, TrainingConfig, Path], Outputs]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of the test parts, by their sets, and the seconds of the processor that learning took."""
+
+    correlation: dict[str, float]
+    accuracy: dict[str, float]
+    seconds: float
+
+
+def main() -> None:
+    """Prints a line for each learner and target, and keeps all figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=["orientable"])
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--encodings", default=ENCODINGS)
+    parser.add_argument("--folder", type=Path, default=Path("runs/surfaces"))
+    parser.add_argument("--out", type=Path, default=None)
+    chosen = parser.parse_args()
+    found: dict[str, dict[str, list[Score]]] = {}
+    for target in chosen.targets:
+        for name in chosen.learners:
+            for seed in chosen.seeds:
+                data = DataConfig(source=LARGE, target=(target,), encodings=chosen.encodings)
+                training = TrainingConfig(
+                    epochs=chosen.epochs, batch_size=32, seed=seed, device="cpu"
+                )
+                folder = chosen.folder / f"{target}-{name}-{seed}"
+                score = learned(LEARNERS[name], data, training, folder)
+                found.setdefault(target, {}).setdefault(name, []).append(score)
+            print(line(target, name, found[target][name]), flush=True)
+    if chosen.out is not None:
+        told = {
+            "machine": machine(),
+            "epochs": chosen.epochs,
+            "encodings": chosen.encodings,
+            "seeds": chosen.seeds,
+            "targets": {
+                target: {name: [asdict(score) for score in scores] for name, scores in row.items()}
+                for target, row in found.items()
+            },
+        }
+        with replace_atomically(chosen.out) as unfinished:
+            unfinished.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def line(target: str, name: str, scores: Sequence[Score]) -> str:
+    """The mean of the seeds, and the worst of them."""
+    parts = []
+    for where in (SMALL, LARGE):
+        values = [score.correlation[where] for score in scores]
+        right = np.mean([score.accuracy[where] for score in scores])
+        parts.append(
+            f"{where} MCC {np.mean(values):.3f} (worst {min(values):.3f}), accuracy {right:.3f}"
+        )
+    seconds = np.mean([score.seconds for score in scores])
+    return f"{target}, {name}: {'; '.join(parts)}; {seconds:.0f} s"
+
+
+def learned(learner: Learner, data: DataConfig, training: TrainingConfig, folder: Path) -> Score:
+    """The score that is kept beside the run, or that it reaches now."""
+    kept = folder.with_suffix(".json")
+    if kept.exists():
+        return Score(**json.loads(kept.read_text(encoding="utf-8")))
+    began = processor_seconds()
+    outputs = learner(data, training, folder)
+    seconds = processor_seconds() - began
+    correlation, accuracy = {}, {}
+    for where in (SMALL, LARGE):
+        materials = gather(replace(data, source=where))
+        tested = materials.split["test"]
+        truth = materials.complexes.targets_of(tested)[:, 0].astype(int)
+        told = _classes(outputs(materials.complexes, tested))
+        correlation[where] = float(matthews_corrcoef(truth, told))
+        accuracy[where] = float((truth == told).mean())
+    score = Score(correlation, accuracy, seconds)
+    with replace_atomically(kept) as unfinished:
+        unfinished.write_text(json.dumps(asdict(score)), encoding="utf-8")
+    return score
+
+
+def _classes(outputs: Float[np.ndarray, "row output"]) -> Int64[np.ndarray, " row"]:
+    """The likeliest class of each row; the only output of two classes is a logit."""
+    if outputs.shape[1] == 1:
+        return (outputs[:, 0] > 0).astype(np.int64)
+    return outputs.argmax(axis=1)
+
+
+def _ours(
+    signed_width: int, width: int, data: DataConfig, training: TrainingConfig, folder: Path
+) -> Outputs:
+    config = RunConfig(
+        replace(data, metric="accuracy"),
+        "pairwise-sparse",
+        ArchitectureConfig(
+            width=width, layers=2, heads=4, signed_width=signed_width, readout_cells="all",
+            pooling="mean",
+        ),
+        OptimizerConfig(peak_rate=2e-3),
+        training,
+    )  # fmt: skip
+    if folder.exists():
+        resume(folder)
+    else:
+        train(config, folder)
+    return TrainedRun.open(folder).outputs
+
+
+def _peer(network: GIN | GPS, data: DataConfig, training: TrainingConfig, folder: Path) -> Outputs:
+    config = BaselineConfig(
+        network,
+        replace(data, metric="accuracy", lifting="skeleton"),
+        OptimizerConfig(peak_rate=2e-3),
+        training,
+    )
+    train_baseline(config, folder)
+    materials: Materials = gather(config.data)
+    module = open_baseline(config, folder, materials)
+
+    def outputs(
+        complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
+    ) -> Float[np.ndarray, "row output"]:
+        return outputs_of(module, training, complexes, chosen)
+
+    return outputs
+
+
+LEARNERS: dict[str, Learner] = {
+    "gin": partial(_peer, GIN()),
+    "gps": partial(_peer, GPS()),
+    "unsigned": partial(_ours, 0, 48),
+    "signed": partial(_ours, 16, 32),
+}
+"""Networks of PyTorch Geometric on the vertices and edges, and ours with and without columns that
+flip with the orientation of a cell, equally wide together."""
+
+
+if __name__ == "__main__":
+    main()
