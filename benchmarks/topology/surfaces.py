@@ -1,4 +1,4 @@
-"""What learners know of the topology of surfaces, of the sizes that they learned and ten times larger.
+"""What learners know of surfaces, of the sizes that they learned and of ten times larger ones.
 
     python -m benchmarks.topology.surfaces --out results/topology/surfaces.json
 
@@ -127,7 +127,8 @@ def _classes(outputs: Float[np.ndarray, "row output"]) -> Int64[np.ndarray, " ro
     """The likeliest class of each row; the only output of two classes is a logit."""
     if outputs.shape[1] == 1:
         return (outputs[:, 0] > 0).astype(np.int64)
-    return outputs.argmax(axis=1)
+    best: Int64[np.ndarray, " row"] = outputs.argmax(axis=1)
+    return best
 
 
 def _ours(
