@@ -1,8 +1,9 @@
-"""Complexes whose cells are reversed, together with the columns that flip."""
+"""Complexes whose cells are reversed, together with the columns that flip, and signs of pairs."""
 
 import numpy as np
 
-from cellformer.complexes.cell_complex import FLIPPING_SIGN, NO_SIGN
+from cellformer.complexes.cell_complex import FLIPPING_SIGN, NO_SIGN, CellComplex
+from cellformer.complexes.polygons import edge_boundary, polygon_boundary
 from cellformer.complexes.relabel import flip
 
 KINDS = np.array([NO_SIGN, FLIPPING_SIGN, FLIPPING_SIGN], np.int8)
@@ -29,3 +30,25 @@ def random_turn(cells, seed):
     signs = [np.ones(cells.num_vertices, np.int8)]
     signs += [rng.choice(np.array([-1, 1], np.int8), n) for n in cells.num_cells[1:]]
     return turned(cells, signs), signs
+
+
+def sign_of(cells, receiver, sender, row, column):
+    """Whether two cells are oriented alike, by the definition alone."""
+    if receiver == sender:
+        if receiver == 0 or row == column:
+            return 1
+        faces = cells.boundary(receiver).toarray().astype(int)
+        cofaces = cells.boundary(receiver + 1).toarray().astype(int)
+        return np.sign(cofaces[row] @ cofaces[column] - faces[:, row] @ faces[:, column])
+    if receiver == sender - 1:
+        return cells.boundary(sender).toarray()[row, column]
+    if receiver == sender + 1:
+        return cells.boundary(receiver).toarray()[column, row]
+    return 0
+
+
+def squares_across():
+    """Two squares on four vertices; they have 01 alike and 23 in opposite directions."""
+    edges = np.array([(0, 1), (1, 2), (2, 3), (0, 3), (1, 3), (0, 2)])
+    squares = polygon_boundary(4, edges, [[0, 1, 2, 3], [0, 1, 3, 2]])
+    return CellComplex.from_boundaries([edge_boundary(4, edges), squares])

@@ -4,12 +4,11 @@ from scipy import sparse
 
 from cellformer.complexes import examples
 from cellformer.complexes.batches.batch import collate
-from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.matrices import down_adjacency, up_adjacency
 from cellformer.complexes.orientation import relative_orientations
-from cellformer.complexes.polygons import edge_boundary, polygon_boundary
 from cellformer.complexes.relabel import flip, permute
 from strategies import complexes, orders, orientations
+from turning import sign_of, squares_across
 
 
 def all_pairs(cells, receivers, senders):
@@ -17,21 +16,6 @@ def all_pairs(cells, receivers, senders):
     shape = [sum(cells.num_cells[rank] for rank in ranks) for ranks in (receivers, senders)]
     pairs = sparse.csr_array(np.ones(shape, np.int8))
     return relative_orientations(cells, receivers, senders, pairs).reshape(shape)
-
-
-def sign_of(cells, receiver, sender, row, column):
-    """One pair, by its definition alone."""
-    if receiver == sender:
-        if receiver == 0 or row == column:
-            return 1
-        faces = cells.boundary(receiver).toarray().astype(int)
-        cofaces = cells.boundary(receiver + 1).toarray().astype(int)
-        return np.sign(cofaces[row] @ cofaces[column] - faces[:, row] @ faces[:, column])
-    if receiver == sender - 1:
-        return cells.boundary(sender).toarray()[row, column]
-    if receiver == sender + 1:
-        return cells.boundary(receiver).toarray()[column, row]
-    return 0
 
 
 @given(complexes(max_vertices=5))
@@ -87,13 +71,6 @@ def test_cells_that_go_on_into_each_other_are_alike():
     torus = flip(torus, [None, None, np.sign(around).astype(int)])  # which all turn one way now
     near = down_adjacency(torus, 2)
     assert set(relative_orientations(torus, (2,), (2,), near).tolist()) == {1}
-
-
-def squares_across():
-    """Two squares on four vertices; they have 01 alike and 23 in opposite directions."""
-    edges = np.array([(0, 1), (1, 2), (2, 3), (0, 3), (1, 3), (0, 2)])
-    squares = polygon_boundary(4, edges, [[0, 1, 2, 3], [0, 1, 3, 2]])
-    return CellComplex.from_boundaries([edge_boundary(4, edges), squares])
 
 
 def test_two_squares_that_meet_in_opposite_ways_have_no_sign():

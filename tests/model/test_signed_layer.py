@@ -7,22 +7,15 @@ from torch.nn import functional
 
 import cellformer as cf
 from cellformer.complexes import examples
-from cellformer.complexes.polygons import edge_boundary, polygon_boundary
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.layer import LayerOptions
 from cellformer.model.patterns import signed_patterns
 from cellformer.model.plans import attention_plan
 from cellformer.model.signed_parts import SOFT, sender_copies
+from turning import sign_of, squares_across
 
 WIDTH, SIGNED, HEADS = 6, 4, 2
 every_attention = pytest.mark.parametrize("name", ATTENTIONS.names)
-
-
-def squares_across():
-    """Two squares on four vertices that meet in opposite ways: their sign is 0."""
-    edges = np.array([(0, 1), (1, 2), (2, 3), (0, 3), (1, 3), (0, 2)])
-    squares = polygon_boundary(4, edges, [[0, 1, 2, 3], [0, 1, 3, 2]])
-    return cf.CellComplex.from_boundaries([edge_boundary(4, edges), squares])
 
 
 def batch_of(*more):
@@ -48,19 +41,6 @@ def layer_of(plan, **changed):
 def random_cells(batch):
     torch.manual_seed(1)
     return [torch.randn(n, WIDTH + SIGNED, dtype=torch.float64) for n in batch.num_cells]
-
-
-def sign_of(cells, receiver, sender, row, column):
-    """Whether two cells are oriented alike, by the definition."""
-    if receiver == sender:
-        if receiver == 0 or row == column:
-            return 1
-        faces = cells.boundary(receiver).toarray().astype(int)
-        cofaces = cells.boundary(receiver + 1).toarray().astype(int)
-        return np.sign(cofaces[row] @ cofaces[column] - faces[:, row] @ faces[:, column])
-    if receiver == sender - 1:
-        return cells.boundary(sender).toarray()[row, column]
-    return cells.boundary(receiver).toarray()[column, row] if receiver == sender + 1 else 0
 
 
 def normed(norm, cells):

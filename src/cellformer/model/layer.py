@@ -73,6 +73,14 @@ class LayerOptions:
             return None
         return nn.Parameter(torch.ones(self.heads if self.theta_per_head else 1))
 
+    def thetas(self, diagram: TensorDiagram) -> dict[str, nn.Parameter]:
+        """Those of the dense arrows of a diagram, by their numbers."""
+        return {
+            str(number): theta
+            for number, arrow in enumerate(diagram.arrows)
+            if arrow.dense and (theta := self.theta()) is not None
+        }
+
     def pair_terms(self) -> PairTerms | None:
         """What one arrow makes of the pairs; None where they are not described."""
         if not self.pair_width:
@@ -204,13 +212,7 @@ class PairwiseLayer(nn.Module):
                 if parts
             }
         )
-        self.thetas = nn.ParameterDict(
-            {
-                str(number): theta
-                for number, arrow in enumerate(diagram.arrows)
-                if arrow.dense and (theta := options.theta()) is not None
-            }
-        )
+        self.thetas = nn.ParameterDict(options.thetas(diagram))
         self.terms = nn.ModuleDict(
             {
                 str(number): terms

@@ -68,9 +68,7 @@ def signed_neighborhoods(
     """
     cells = _Complexes.of(batch)
     return [
-        _signed(batch, relation, *cells.both(relation), binary)
-        if relation.max_rank <= batch.dim
-        else None
+        _signed(batch, relation, cells, binary) if relation.max_rank <= batch.dim else None
         for relation in relations
     ]
 
@@ -146,11 +144,10 @@ class _Complexes(NamedTuple):
 
 
 def _pattern(batch: CellBatch, relation: Relation, cells: _Complexes, binary: bool) -> Pattern:
-    receivers, senders = cells.both(relation)
-    neighborhood = _kept(batch, relation, receivers, senders, binary)
+    neighborhood = _kept(batch, relation, cells, binary)
     if not relation.dense:
         return neighborhood
-    return DenseBlocks.of(receivers, senders, batch.num_complexes, neighborhood)
+    return DenseBlocks.of(*cells.both(relation), batch.num_complexes, neighborhood)
 
 
 def _listed(pattern: Pattern, steps: int) -> AllPairs:
@@ -164,42 +161,29 @@ def _listed(pattern: Pattern, steps: int) -> AllPairs:
 
 
 def _kept(
-    batch: CellBatch,
-    relation: Relation,
-    receivers: Int64[Tensor, " receiver"],
-    senders: Int64[Tensor, " sender"],
-    binary: bool,
+    batch: CellBatch, relation: Relation, complexes: _Complexes, binary: bool
 ) -> Neighborhood:
     """The neighborhood of the relation's matrix, checked when it is first made."""
     return batch.neighborhood(
-        (relation.key, binary), lambda cells: _checked(cells, relation, receivers, senders, binary)
+        (relation.key, binary), lambda cells: _checked(cells, relation, complexes, binary)
     )
 
 
 def _signed(
-    batch: CellBatch,
-    relation: Relation,
-    receivers: Int64[Tensor, " receiver"],
-    senders: Int64[Tensor, " sender"],
-    binary: bool,
+    batch: CellBatch, relation: Relation, complexes: _Complexes, binary: bool
 ) -> Neighborhood:
     """`_kept`, with the signs of the pairs."""
     key = (relation.key, binary, "signed")
     if (known := batch.neighborhoods.get(key)) is not None:
         return known
-    matrix = _checked(batch, relation, receivers, senders, binary)
+    matrix = _checked(batch, relation, complexes, binary)
     signs = relative_orientations(batch, relation.receivers, relation.senders, matrix)
     return batch.keep(key, Neighborhood.from_matrix(matrix, signs))
 
 
-def _checked(
-    cells: Bounded,
-    relation: Relation,
-    receivers: Int64[Tensor, " receiver"],
-    senders: Int64[Tensor, " sender"],
-    binary: bool,
-) -> Matrix:
+def _checked(cells: Bounded, relation: Relation, complexes: _Complexes, binary: bool) -> Matrix:
     matrix = relation.matrix(cells)
+    receivers, senders = complexes.both(relation)
     check_within_complexes(Neighborhood.from_matrix(matrix), receivers.cpu(), senders.cpu())
     if binary:
         matrix.data[:] = 1

@@ -27,6 +27,10 @@ def halving_network(width: int, hidden_layers: int, outputs: int, dropout: float
     return nn.Sequential(*steps, nn.Linear(widths[-1], outputs))
 
 
+def _if_there(rank: int, batch: CellBatch) -> Sequence[int]:
+    return range(rank, min(rank, batch.dim) + 1)
+
+
 class CellReadout(nn.Module):
     """The same network on each cell of one rank: a prediction per vertex, edge or face.
 
@@ -41,7 +45,7 @@ class CellReadout(nn.Module):
 
     def ranks(self, batch: CellBatch) -> Sequence[int]:
         """The rank that is read out, where the batch has it."""
-        return range(self.rank, min(self.rank, batch.dim) + 1)
+        return _if_there(self.rank, batch)
 
     def forward(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
@@ -79,12 +83,12 @@ class FlippingReadout(nn.Module):
 
     def ranks(self, batch: CellBatch) -> Sequence[int]:
         """The rank that is read out, where the batch has it."""
-        return range(self.rank, min(self.rank, batch.dim) + 1)
+        return _if_there(self.rank, batch)
 
     def forward(
         self, cells: Sequence[Float[Tensor, "_ both"]], batch: CellBatch
     ) -> Float[Tensor, "cell output"]:
-        """One row per cell [x | y] of the rank, as `CellReadout.forward` has them."""
+        """One row per cell [x | y] of the rank, complex after complex, where there are any."""
         if self.rank >= len(cells):
             return cells[0].new_zeros((0, self.outputs))
         signed_width = self.sent.in_features

@@ -98,13 +98,7 @@ class SignedPairwiseLayer(nn.Module):
                 if parts
             }
         )
-        self.thetas = nn.ParameterDict(
-            {
-                str(number): theta
-                for number, arrow in enumerate(diagram.arrows)
-                if arrow.dense and (theta := options.theta()) is not None
-            }
-        )
+        self.thetas = nn.ParameterDict(options.thetas(diagram))
         self.outputs = nn.ModuleDict(
             {
                 str(rank): SignedOutput(options, len(arrows))
