@@ -1,45 +1,77 @@
-"""What linear learners and a graph network on the line graph reach on fields on cells.
+"""What linear learners, a graph network on the line graph, and ours reach on fields on cells.
 
-    python -m benchmarks.topology flows trajectories
-    python -m benchmarks.topology flows --epochs 60     # the network too
+    python -m benchmarks.topology flows trajectories --epochs 15 --out results/topology/fields.json
 
 prints a line for each; `flows` by the mean absolute error of edges that were not measured,
-`trajectories` by accuracy, of the test rows.
+`trajectories` by accuracy, of the test rows. What ours has learned stays in ``--folder``, and is
+not learned again.
 """
 
 import argparse
-import time
+import json
+from pathlib import Path
 
+from benchmarks.timing import machine, processor_seconds
 from benchmarks.topology.hodge import complete_flows, tell_trajectories
 from benchmarks.topology.line_graph import LineGraphTraining, train_line_graph
+from cellformer.basics.files import replace_atomically
+from cellformer.data.dataset import GraphSet
 from cellformer.data.named.fields import FIELD_SETS, open_fields
+from cellformer.model.config import ArchitectureConfig
+from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+from cellformer.training.runs.summary import Summary
+from cellformer.training.train import resume, train
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the table, and keeps it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="+", choices=FIELD_SETS)
-    parser.add_argument("--epochs", type=int, default=0, help="of the network; 0 leaves it out")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of the network")
+    parser.add_argument("--epochs", type=int, default=0, help="of the networks; 0 leaves them out")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of the networks")
+    parser.add_argument("--folder", type=Path, default=Path("runs/fields"))
+    parser.add_argument("--out", type=Path, default=None)
     chosen = parser.parse_args()
+    found: dict[str, dict[str, list[float]]] = {}
     for name in chosen.sets:
         source = open_fields(name)
-        if name == "flows":
-            found = complete_flows(source)
-            print(f"flows, zero: {found.error_of_zero:.4f}")
-            print(
-                f"flows, Hodge Laplacian: {found.error:.4f} (divergence {found.weights[0]:g}, "
-                f"curl {found.weights[1]:g})"
-            )
-        else:
-            harmonic, plain = tell_trajectories(source)
-            print(f"trajectories, linear on harmonic projections: {harmonic:.3f}")
-            print(f"trajectories, linear on edges without signs: {plain:.3f}")
+        row = found[name] = {learner: [score] for learner, score in linear(name, source).items()}
         for seed in chosen.seeds if chosen.epochs else ():
-            began = time.process_time()
-            reached = train_line_graph(source, LineGraphTraining(epochs=chosen.epochs, seed=seed))
-            spent = time.process_time() - began
-            print(f"{name}, line graph, seed {seed}: {reached:.4f} ({spent:.0f} s)", flush=True)
+            network = LineGraphTraining(epochs=chosen.epochs, seed=seed)
+            row.setdefault("line graph", []).append(train_line_graph(source, network))
+            run = chosen.folder / f"{name}-{seed}"
+            row.setdefault("signed", []).append(ours(name, chosen.epochs, seed, run))
+        for learner, scores in row.items():
+            print(f"{name}, {learner}: {' '.join(f'{score:.4f}' for score in scores)}", flush=True)
+    print(f"{processor_seconds():.0f} s of the processor")
+    if chosen.out is not None:
+        told = {"machine": machine(), "epochs": chosen.epochs, "seeds": chosen.seeds, "sets": found}
+        with replace_atomically(chosen.out) as unfinished:
+            unfinished.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def linear(name: str, source: GraphSet) -> dict[str, float]:
+    """What learners reach that are linear in the field."""
+    if name == "flows":
+        flows = complete_flows(source)
+        return {"zero": flows.error_of_zero, "Hodge Laplacian": flows.error}
+    harmonic, plain = tell_trajectories(source)
+    return {"harmonic projections": harmonic, "edges without signs": plain}
+
+
+def ours(name: str, epochs: int, seed: int, run: Path) -> float:
+    """The test score of a model with columns that flip, at its best validation epoch."""
+    config = RunConfig(
+        DataConfig(source=name, encodings="hodgelap:8+rwpe:8"),
+        model=ArchitectureConfig(width=32, heads=4, signed_width=32),
+        optimizer=OptimizerConfig(peak_rate=2e-3),
+        training=TrainingConfig(epochs=epochs, batch_size=16, seed=seed),
+    )
+    if run.exists():
+        resume(run)
+    else:
+        train(config, run)
+    return Summary.read(run).score("test")
 
 
 if __name__ == "__main__":

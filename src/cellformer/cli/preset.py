@@ -11,7 +11,6 @@ from cellformer.experiments.presets import PRESETS, flatten
 OF_A_START = (
     "attention", "model.", "data.lifting", "data.max_length", "data.max_dim", "data.neighbors",
     "data.radius", "data.encodings", "data.encoding_size", "data.features", "data.ring_features",
-    "data.molecule_descriptors",
 )  # fmt: skip
 """What weights of another run can only be taken with: fields, and a group of them."""
 
