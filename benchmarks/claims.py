@@ -75,6 +75,7 @@ def claims() -> Iterator[Claim]:
     yield from _of_results(kept, ring)
     yield from _of_choosing(kept, ring)
     yield from _of_small_tables()
+    yield from _of_topology()
 
 
 def chosen_by_validation(kept: dict[str, Kept]) -> list[str]:
@@ -277,6 +278,45 @@ def small_tables() -> Scores:
 def _of_small_tables() -> Iterator[Claim]:
     for line in lines(small_tables()):
         yield Claim("docs/small-tables.md", line, DEVELOPMENT)
+
+
+TOPOLOGY = "docs/what-topology-buys.md"
+LEARNERS = {
+    "signed": "ours, `model.signed_width 16`",
+    "unsigned": "ours without, as wide together",
+    "gps": "GPS (PyG)",
+    "gin": "GIN (PyG)",
+}
+
+
+def _of_topology() -> Iterator[Claim]:
+    file = "topology/surfaces.json"
+    found = kept_json(file)["targets"]["orientable"]
+    for name, words in LEARNERS.items():
+        yield Claim(TOPOLOGY, f"| {words} | {_correlations(found[name])} |", file)
+    file = "topology/surfaces-walks.json"
+    (walks,) = kept_json(file)["targets"]["orientable"].values()
+    same, large = _correlations(walks).split(" | ")
+    words = f"With walks instead (`rwbspe:8+rwpe:8`) it reaches {same} and {large}."
+    yield Claim(TOPOLOGY, words, file)
+    file = "topology/fields.json"
+    flows, paths = (kept_json(file)["sets"][name] for name in ("flows", "trajectories"))
+    for words, flow, path in (
+        ("ours, `model.signed_width 32`", "signed", "signed"),
+        ("the graph network on the line graph", "line graph", "line graph"),
+        ("linear: least squares, harmonic projections", "Hodge Laplacian", "harmonic projections"),
+        ("zero, edges without signs", "zero", "edges without signs"),
+    ):
+        yield Claim(TOPOLOGY, f"| {words} | {flows[flow][0]:.3f} | {paths[path][0]:.3f} |", file)
+
+
+def _correlations(scores: list[dict[str, Any]]) -> str:
+    """Mean and worst of the seeds, on surfaces of the same sizes and on larger ones."""
+    told = []
+    for where in ("surfaces", "surfaces-10x"):
+        values = [score["correlation"][where] for score in scores]
+        told.append(f"{sum(values) / len(values):.2f} ({min(values):.2f})")
+    return " | ".join(told)
 
 
 def _share(ring: dict[str, int], what: str) -> str:
