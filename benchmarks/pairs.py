@@ -7,6 +7,7 @@ the one without, so smaller is better.
 
 import dataclasses
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,10 +16,14 @@ from benchmarks.timing import Row, data_folder, medians, parser, report
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.experiments.presets import PRESETS
 from cellformer.model.catalogs import ATTENTIONS
+from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import RunConfig
 from cellformer.training.loop.allocator import keep_freed_memory
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.runs.recipe import Recipe
+
+Change: TypeAlias = Callable[[ArchitectureConfig], ArchitectureConfig]
+"""From the model without to the one with what is measured."""
 
 
 def stepping(config: RunConfig, materials: Materials) -> Callable[[], None]:
@@ -30,20 +35,20 @@ def stepping(config: RunConfig, materials: Materials) -> Callable[[], None]:
     return lambda: step(module, optimizer, CellBatch.from_ragged(complexes))
 
 
-def measured(attention: str, materials: Materials, config: RunConfig, runs: int) -> Row:
+def measured(
+    attention: str, peer: str, change: Change, materials: Materials, config: RunConfig, runs: int
+) -> Row:
     """One attention."""
     plain = dataclasses.replace(config, attention=attention)
-    described = dataclasses.replace(plain, model=dataclasses.replace(plain.model, pair_width=16))
-    with_pairs, without = medians(
-        [stepping(described, materials), stepping(plain, materials)], runs
-    )
-    return Row(attention, "without pairs", with_pairs, without, with_pairs / without, runs)
+    changed = dataclasses.replace(plain, model=change(plain.model))
+    ours, without = medians([stepping(changed, materials), stepping(plain, materials)], runs)
+    return Row(attention, peer, ours, without, ours / without, runs)
 
 
-def main() -> None:
+def compare(told: str, peer: str, change: Change) -> None:
     """All attentions, as `cellformer train` runs them: freed memory is kept."""
     keep_freed_memory()
-    options = parser(__doc__.splitlines()[0], runs=5)
+    options = parser(told.splitlines()[0], runs=5)
     options.add_argument("--attention", choices=ATTENTIONS.names, help="this one only")
     chosen = options.parse_args()
     config = PRESETS["zinc"]
@@ -51,8 +56,15 @@ def main() -> None:
     config = dataclasses.replace(config, data=dataclasses.replace(config.data, source=source))
     materials = gather(config.data)
     names = ATTENTIONS.names if chosen.attention is None else (chosen.attention,)
-    report([measured(name, materials, config, chosen.runs) for name in names], chosen.out)
+    report(
+        [measured(name, peer, change, materials, config, chosen.runs) for name in names], chosen.out
+    )
+
+
+def described(plain: ArchitectureConfig) -> ArchitectureConfig:
+    """With vectors of pairs."""
+    return dataclasses.replace(plain, pair_width=16)
 
 
 if __name__ == "__main__":
-    main()
+    compare(__doc__, "without pairs", described)
