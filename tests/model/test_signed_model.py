@@ -141,7 +141,9 @@ def test_targets_of_cells_may_flip(rank):
     assert flow.abs().min() > 0
     assert torch.equal(flow * torch.from_numpy(signs[rank])[:, None], turned)
     assert model(cf.collate([with_flipping(examples.vertex())])).shape == (0, 2)
-    with pytest.raises(ValueError, match=r"without signed_width .* multiple of heads \(2\)"):
+    with pytest.raises(
+        ValueError, match=r"without model\.signed_width .* multiple of model\.heads \(2\)"
+    ):
         model_for("pairwise-sparse", shape, signed_width=0)
 
 
