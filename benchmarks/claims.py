@@ -306,8 +306,8 @@ def _of_topology() -> Iterator[Claim]:
         yield Claim(TOPOLOGY, f"| {words} | {_correlations(found[name])} |", file)
     file = "topology/surfaces-walks.json"
     (walks,) = kept_json(file)["targets"]["orientable"].values()
-    same, large = _correlations(walks).split(" | ")
-    words = f"With walks instead (`rwbspe:8+rwpe:8`) it reaches {same} and {large}."
+    same, larger = _correlations(walks).split(" | ")
+    words = f"With walks instead (`rwbspe:8+rwpe:8`) it reaches {same} and {larger}."
     yield Claim(TOPOLOGY, words, file)
     file = "topology/fields.json"
     flows, paths = (kept_json(file)["sets"][name] for name in ("flows", "trajectories"))
