@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from cellformer.basics.files import replace_atomically
+
 PACKAGES = ("cellformer", "torch", "numba", "numpy", "torch-geometric", "toponetx")
 
 
@@ -112,6 +114,12 @@ def report(rows: Sequence[Row], out: Path | None) -> None:
             f"{1e3 * row.peer_s:8.1f} ms {row.ratio:7.3g} {row.runs:5}"
         )
     write_figures(rows, out)
+
+
+def write_json(path: Path, told: object) -> None:
+    """Writes a file whole or not at all."""
+    with replace_atomically(path) as unfinished:
+        unfinished.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
 def write_figures(rows: Sequence[Any], out: Path | None) -> None:

@@ -21,7 +21,7 @@ from benchmarks.accuracy.learners import Learner, learners
 from benchmarks.accuracy.rows import written
 from benchmarks.accuracy.sets import DEVELOPMENT, JUDGING, TABLES
 from benchmarks.accuracy.table import Score, lines
-from benchmarks.timing import machine
+from benchmarks.timing import machine, write_json
 from cellformer.basics.files import replace_atomically
 
 NAMES = ("cellformer", "chemprop", "forest", "boosting", "gin", "gps")
@@ -67,8 +67,7 @@ def main() -> None:
                 for name, row in found.items()
             },
         }
-        with replace_atomically(chosen.out) as unfinished:
-            unfinished.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        write_json(chosen.out, told)
 
 
 def learned(learner: Learner, rows: Path, seed: int, folder: Path) -> Score:

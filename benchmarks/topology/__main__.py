@@ -8,19 +8,16 @@ not learned again.
 """
 
 import argparse
-import json
 from pathlib import Path
 
-from benchmarks.timing import machine, processor_seconds
+from benchmarks.timing import machine, processor_seconds, write_json
 from benchmarks.topology.hodge import complete_flows, tell_trajectories
 from benchmarks.topology.line_graph import LineGraphTraining, train_line_graph
-from cellformer.basics.files import replace_atomically
 from cellformer.data.dataset import GraphSet
 from cellformer.data.named.fields import FIELD_SETS, open_fields
+from cellformer.experiments.running.jobs import Job
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
-from cellformer.training.runs.summary import Summary
-from cellformer.training.train import resume, train
 
 
 def main() -> None:
@@ -46,8 +43,7 @@ def main() -> None:
     print(f"{processor_seconds():.0f} s of the processor")
     if chosen.out is not None:
         told = {"machine": machine(), "epochs": chosen.epochs, "seeds": chosen.seeds, "sets": found}
-        with replace_atomically(chosen.out) as unfinished:
-            unfinished.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        write_json(chosen.out, told)
 
 
 def linear(name: str, source: GraphSet) -> dict[str, float]:
@@ -67,11 +63,7 @@ def ours(name: str, epochs: int, seed: int, run: Path) -> float:
         optimizer=OptimizerConfig(peak_rate=2e-3),
         training=TrainingConfig(epochs=epochs, batch_size=16, seed=seed),
     )
-    if run.exists():
-        resume(run)
-    else:
-        train(config, run)
-    return Summary.read(run).score("test")
+    return Job(config, run).perform().score("test")
 
 
 if __name__ == "__main__":

@@ -21,18 +21,18 @@ import numpy as np
 from jaxtyping import Float, Int64
 from sklearn.metrics import matthews_corrcoef
 
-from benchmarks.timing import machine, processor_seconds
+from benchmarks.timing import machine, processor_seconds, write_json
 from cellformer.basics.files import replace_atomically
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.named.surfaces import open_surfaces
 from cellformer.experiments.baselines.config import GIN, GPS, BaselineConfig
 from cellformer.experiments.baselines.train import open_baseline, train_baseline
+from cellformer.experiments.running.jobs import Job
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.answers.trained_run import TrainedRun, outputs_of
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.materials.preparation import preparation_of
-from cellformer.training.train import resume, train
 
 SMALL, LARGE = "surfaces", "surfaces-10x"
 TARGETS = ("orientable", "genus", "betti_1", "betti_1_mod_2", "betti_2")
@@ -89,8 +89,7 @@ def main() -> None:
                 for target, row in found.items()
             },
         }
-        with replace_atomically(chosen.out) as unfinished:
-            unfinished.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        write_json(chosen.out, told)
 
 
 def line(target: str, name: str, scores: Sequence[Score]) -> str:
@@ -153,10 +152,7 @@ def _ours(
         OptimizerConfig(peak_rate=2e-3),
         training,
     )  # fmt: skip
-    if folder.exists():
-        resume(folder)
-    else:
-        train(config, folder)
+    Job(config, folder).perform()
     return TrainedRun.open(folder).outputs
 
 

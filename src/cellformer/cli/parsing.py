@@ -101,6 +101,14 @@ def add_output(parser: Parser, what: str) -> None:
     )
 
 
+def free_output(arguments: Namespace) -> Path | None:
+    """The file of -o, None for standard output; FileExistsError where it is and may not go."""
+    output: Path | None = None if arguments.output == Path("-") else arguments.output
+    if output is not None and output.exists() and not arguments.overwrite:
+        raise FileExistsError(f"{output} exists; choose another name or --overwrite")
+    return output
+
+
 def add_model(parser: Parser) -> None:
     """The options of a command that has a trained model read rows."""
     parser.add_argument(

@@ -29,13 +29,14 @@ def preset_in(arguments: Sequence[str]) -> str:
 def defaults_in(arguments: Sequence[str]) -> dict[str, Any]:
     """Where all values start from: those of the preset, and of the run whose weights are taken."""
     from cellformer.training.config import RunConfig
+    from cellformer.training.runs.run_folder import RunFolder
 
     defaults = flatten(PRESETS[preset_in(arguments)])
     start = _value(arguments, "--from", "--training.start_from", "--training.start-from")
     if start is not None:
-        folder = Path(start).parent if Path(start).is_file() else Path(start)
-        if (folder / "config.json").exists():
-            theirs = flatten(RunConfig.from_json(folder / "config.json"))
+        config = RunFolder.around(Path(start)).config
+        if config.exists():
+            theirs = flatten(RunConfig.from_json(config))
             defaults |= {name: value for name, value in theirs.items()
                          if name.startswith(OF_A_START)}  # fmt: skip
     return defaults

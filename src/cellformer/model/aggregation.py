@@ -4,6 +4,8 @@
 with two that are like them.
 """
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -67,3 +69,24 @@ class Gate(nn.Module):
     ) -> Float[Tensor, "cell columns"]:
         """The gated columns; ``cells`` are what receives."""
         return received * torch.sigmoid(self.linear(cells))
+
+
+def adjusted(
+    received: Float[Tensor, "cell columns"],
+    cells: Float[Tensor, "cell width"],
+    attended: Sequence[Attended | None],
+    scaling: ScalingByDegree | None,
+    gate: Gate | None,
+) -> Float[Tensor, "cell columns"]:
+    """What is received, scaled by the number of neighbors along each arrow and gated, if at all.
+
+    ``cells`` are those that receive, after the norm; each arrow has what was attended to, if
+    anything was.
+    """
+    if scaling is not None:
+        nothing = received.new_zeros(len(received), dtype=torch.float32)
+        degree = [nothing if each is None else degrees(each) for each in attended]
+        received = scaling(received, torch.stack(degree, dim=1))
+    if gate is not None:
+        received = gate(received, cells)
+    return received

@@ -276,11 +276,6 @@ class DataShape:
         """The number of ranks described."""
         return len(self.categories)
 
-    @property
-    def signed_columns(self) -> tuple[int, ...]:
-        """For each rank, the number of features that flip with the orientation of a cell."""
-        return self.signed or (0,) * self.num_ranks
-
     @classmethod
     def of(
         cls,

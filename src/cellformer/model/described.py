@@ -158,6 +158,11 @@ CellModel: TypeAlias = CellularTransformer | DescribedTransformer
 """What a run trains."""
 
 
+def transformer_of(model: CellModel) -> CellularTransformer:
+    """The paper's model, which may stand within another one."""
+    return model.transformer if isinstance(model, DescribedTransformer) else model
+
+
 def cell_model(config: ModelConfig, plan: AttentionPlan) -> CellModel:
     """A model with fresh weights: the paper's, within another one where there are descriptors."""
     if config.data.descriptors is None:

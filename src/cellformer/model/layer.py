@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
 from cellformer.attention.operator import attend_arrows
-from cellformer.model.aggregation import Gate, ScalingByDegree, degrees
+from cellformer.model.aggregation import Gate, ScalingByDegree, adjusted
 from cellformer.model.config import DegreeScaling, Norm
 from cellformer.model.diagram import TensorDiagram
 from cellformer.model.norms import norm_of
@@ -155,12 +155,7 @@ class OutputProjection(nn.Module):
 
         ``cells`` are those that receive, after the norm.
         """
-        if self.scaling is not None:
-            nothing = received.new_zeros(len(received), dtype=torch.float32)
-            degree = [nothing if each is None else degrees(each) for each in attended]
-            received = self.scaling(received, torch.stack(degree, dim=1))
-        if self.gate is not None:
-            received = self.gate(received, cells)
+        received = adjusted(received, cells, attended, self.scaling, self.gate)
         if self.linear is None:
             width = received.shape[1] // self.arrows
             return received.view(len(received), self.arrows, width).sum(dim=1)

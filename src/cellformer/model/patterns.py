@@ -45,18 +45,10 @@ def signed_patterns(
     Raises ValueError as `patterns` does.
     """
     cells = _Complexes.of(batch)
-    found: list[Signed | None] = []
-    for relation, known in zip(
-        relations, signed_neighborhoods(batch, relations, binary), strict=True
-    ):
-        if known is None:
-            found.append(None)
-            continue
-        pattern: Pattern = known.in_copies
-        if relation.dense:
-            pattern = DenseBlocks.of(*cells.both(relation), batch.num_complexes, known)
-        found.append(Signed(pattern, known.in_copies))
-    return tuple(found)
+    return tuple(
+        _signed_pattern(batch, relation, cells, binary) if relation.max_rank <= batch.dim else None
+        for relation in relations
+    )
 
 
 def signed_neighborhoods(
@@ -148,6 +140,17 @@ def _pattern(batch: CellBatch, relation: Relation, cells: _Complexes, binary: bo
     if not relation.dense:
         return neighborhood
     return DenseBlocks.of(*cells.both(relation), batch.num_complexes, neighborhood)
+
+
+def _signed_pattern(
+    batch: CellBatch, relation: Relation, cells: _Complexes, binary: bool
+) -> Signed:
+    neighborhood = _signed(batch, relation, cells, binary)
+    sent = neighborhood.in_copies
+    if not relation.dense:
+        return Signed(sent, sent)
+    both = cells.both(relation)
+    return Signed(DenseBlocks.of(*both, batch.num_complexes, neighborhood), sent)
 
 
 def _listed(pattern: Pattern, steps: int) -> AllPairs:

@@ -1,6 +1,6 @@
 """From the hidden vectors of cells to a prediction per complex, or per cell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import get_args
 
@@ -25,6 +25,21 @@ def halving_network(width: int, hidden_layers: int, outputs: int, dropout: float
     for before, after in pairwise(widths):
         steps += [nn.Linear(before, after), nn.ReLU(), nn.Dropout(dropout)]
     return nn.Sequential(*steps, nn.Linear(widths[-1], outputs))
+
+
+def pooled_cells(
+    rows: Mapping[int, Float[Tensor, "_ column"]], batch: CellBatch, mean: bool
+) -> Float[Tensor, "complex column"]:
+    """The sum, or the mean, over the cells of each complex, of the ranks whose rows are given.
+
+    A complex without such cells gets zero. There has to be a rank.
+    """
+    totals = [segment_sum(own, batch.offsets[rank]) for rank, own in rows.items()]
+    total = torch.stack(totals).sum(0)
+    if not mean:
+        return total
+    counts = torch.stack([batch.offsets[rank].diff() for rank in rows]).sum(0)
+    return total / counts.clamp(min=1).to(total.dtype).unsqueeze(1)
 
 
 def _if_there(rank: int, batch: CellBatch) -> Sequence[int]:
@@ -135,10 +150,4 @@ class Readout(nn.Module):
     ) -> Float[Tensor, "complex output"]:
         """One row per complex of the batch, always."""
         ranks = self.ranks(batch)
-        offsets = [batch.offsets[rank] for rank in ranks]
-        totals = [segment_sum(self.network(cells[rank]), batch.offsets[rank]) for rank in ranks]
-        total = torch.stack(totals).sum(0)
-        if not self.mean:
-            return total
-        counts = torch.stack([rows.diff() for rows in offsets]).sum(0)
-        return total / counts.clamp(min=1).to(total.dtype).unsqueeze(1)
+        return pooled_cells({rank: self.network(cells[rank]) for rank in ranks}, batch, self.mean)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.operator import attend_arrows
-from cellformer.model.aggregation import Gate, degrees
+from cellformer.model.aggregation import Gate, adjusted
 from cellformer.model.diagram import TensorDiagram
 from cellformer.model.layer import LayerOptions, arriving_at, parts_of, present_arrows
 from cellformer.model.pair_terms import Attended, Signed
@@ -55,12 +55,7 @@ class SignedOutput(nn.Module):
         attended: Sequence[Attended | None],
     ) -> Float[Tensor, "cell both"]:
         """The sum over the arrows, [x | y]; ``cells`` are the x of those that receive."""
-        if self.scaling is not None:
-            nothing = received.new_zeros(len(received), dtype=torch.float32)
-            degree = [nothing if each is None else degrees(each) for each in attended]
-            received = self.scaling(received, torch.stack(degree, dim=1))
-        if self.gate is not None:
-            received = self.gate(received, cells)
+        received = adjusted(received, cells, attended, self.scaling, self.gate)
         parts = received.split_with_sizes(self.sizes, dim=1)
         if self.linear is None:
             return Halves(torch.stack(parts[1::2]).sum(0), torch.stack(parts[::2]).sum(0)).joined()

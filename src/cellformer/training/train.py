@@ -92,7 +92,7 @@ def train(
             folder.claim()
             if start is not None:
                 write_weights(folder.start, start.weights)
-                tell(Path(str(config.training.start_from)), start)
+                tell(start)
             recipe.write(folder)
             write_split(folder, materials)
             described = materials.molecule_descriptors

@@ -8,7 +8,7 @@ from typing import Any
 from jsonargparse import Namespace
 
 from cellformer.basics.files import check_folder, replace_atomically
-from cellformer.cli.parsing import Parser, add_model, add_output
+from cellformer.cli.parsing import Parser, add_model, add_output, free_output
 from cellformer.cli.sources import named_source
 
 
@@ -43,9 +43,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Writes the vectors in the order of the source."""
-    output = None if arguments.output == Path("-") else arguments.output
-    if output is not None and output.exists() and not arguments.overwrite:
-        raise FileExistsError(f"{output} exists; choose another name or --overwrite")
+    output = free_output(arguments)
     import numpy as np
 
     from cellformer.data.tables.delimited import Dialect

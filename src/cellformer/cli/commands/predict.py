@@ -7,7 +7,7 @@ from pathlib import Path
 from jsonargparse import Namespace
 
 from cellformer.basics.files import check_folder
-from cellformer.cli.parsing import Parser, add_input, add_output
+from cellformer.cli.parsing import Parser, add_input, add_output, free_output
 from cellformer.cli.sources import named_source
 
 
@@ -42,9 +42,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Writes the rows of the source in their order with new columns."""
-    output = None if arguments.output == Path("-") else arguments.output
-    if output is not None and output.exists() and not arguments.overwrite:
-        raise FileExistsError(f"{output} exists; choose another name or --overwrite")
+    output = free_output(arguments)
     from cellformer.data.tables.table import is_written, write_table
     from cellformer.data.tables.writing import for_spreadsheets
     from cellformer.training.answers.ensemble import Ensemble

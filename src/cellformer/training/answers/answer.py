@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
+from numpy.typing import NDArray
 
 from cellformer.data.dataset import GraphSet
 from cellformer.data.preparation import Source, rows_in, smiles_in
@@ -14,6 +15,7 @@ from cellformer.data.tables.table import Table
 from cellformer.training.answers.cell_predictions import cell_rows, spread_outputs
 from cellformer.training.answers.conformal import Residuals
 from cellformer.training.answers.ensemble import Ensemble, pooled
+from cellformer.training.answers.trained_run import TrainedRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,23 +50,29 @@ def open_input(
     return run.preparation.open_new(opened, run.recipe.task, labeled, smiles_column), table
 
 
+def prepared_rows(run: TrainedRun, rows: GraphSet) -> tuple[Prepared | None, NDArray[np.object_]]:
+    """The complexes of some rows, None where no row has one, and why each other row has none."""
+    prepared: Prepared | None = None
+    try:
+        prepared = run.prepare(rows)
+        failures = prepared.failures
+    except NoComplexError as nothing:
+        failures = nothing.failures
+    reasons = np.full(len(rows), "", dtype=object)
+    for row, reason in failures:
+        reasons[row] = reason
+    return prepared, reasons
+
+
 def answer(ensemble: Ensemble, rows: GraphSet) -> Answers:
     """Answers for all rows; never raises because of a row."""
     rank = ensemble.task.rank
-    prepared: Prepared | None = None
     found: Float[np.ndarray, "member answer output"]
     members = len(ensemble.runs) * (ensemble.samples or 1)
     found = np.zeros((members, 0, ensemble.task.outputs), np.float32)
-    reasons = np.full(len(rows), "", dtype=object)
-    try:
-        prepared = ensemble.runs[0].prepare(rows)
-    except NoComplexError as nothing:
-        failures = nothing.failures
-    else:
-        failures = prepared.failures
+    prepared, reasons = prepared_rows(ensemble.runs[0], rows)
+    if prepared is not None:
         found = ensemble.answers(prepared.complexes, np.arange(len(prepared.rows)))
-    for row, reason in failures:
-        reasons[row] = reason
     if rank is not None:
         frame = cell_rows(prepared, rank, len(rows))
         return Answers(

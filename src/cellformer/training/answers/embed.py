@@ -12,18 +12,17 @@ import torch
 from jaxtyping import Float, Float32, Int64
 from torch import Tensor, nn
 
-from cellformer.attention.segments import segment_sum
 from cellformer.basics.progress import progress
 from cellformer.basics.suggestions import unknown_choice
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.loading.loader import batches
 from cellformer.data.preparation import Source
-from cellformer.data.preparing.prepare import NoComplexError, Prepared
 from cellformer.data.tables.table import Table
-from cellformer.model.described import CellModel, DescribedTransformer
+from cellformer.model.described import CellModel, transformer_of
+from cellformer.model.readout import pooled_cells
 from cellformer.model.readouts import ranks_read
-from cellformer.training.answers.answer import open_input
+from cellformer.training.answers.answer import open_input, prepared_rows
 from cellformer.training.answers.cell_predictions import cell_rows
 from cellformer.training.answers.ensemble import Ensemble
 from cellformer.training.answers.trained_run import TrainedRun
@@ -105,15 +104,7 @@ def embed_with(
     if pool not in get_args(Pool):
         raise unknown_choice("pool", pool, get_args(Pool))
     rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
-    prepared: Prepared | None = None
-    try:
-        prepared = trained.prepare(rows)
-        failures = prepared.failures
-    except NoComplexError as nothing:
-        failures = nothing.failures
-    reasons = np.full(len(rows), "", dtype=object)
-    for row, reason in failures:
-        reasons[row] = reason
+    prepared, reasons = prepared_rows(trained, rows)
     number = np.arange(len(rows))
     places, cell = np.full(len(rows), -1), None
     if rank is not None:
@@ -153,18 +144,13 @@ def _vectors(
 def _of_batch(
     model: CellModel, batch: CellBatch, rank: int | None, pool: Pool
 ) -> Float[Tensor, "row width"]:
-    transformer = model.transformer if isinstance(model, DescribedTransformer) else model
+    transformer = transformer_of(model)
     cells: list[Tensor] = model.embed(batch)
     norms = [*transformer.final_norms, *[nn.Identity()] * len(cells)]  # of what is read alone
     normed: list[Tensor] = [norm(rows) for norm, rows in zip(norms, cells, strict=False)]
     if rank is not None:
         return normed[rank] if rank < len(normed) else normed[0][:0]
     ranks = ranks_read(transformer.readout, batch)
-    totals = [segment_sum(normed[each], batch.offsets[each]) for each in ranks]
-    if not totals:  # cells of a rank that no complex of the batch has
+    if not ranks:  # cells of a rank that no complex of the batch has
         return normed[0].new_zeros(batch.num_complexes, normed[0].shape[1])
-    total = torch.stack(totals).sum(0)
-    if pool == "sum":
-        return total
-    counts = torch.stack([batch.offsets[each].diff() for each in ranks]).sum(0)
-    return total / counts.clamp(min=1).to(total.dtype).unsqueeze(1)
+    return pooled_cells({each: normed[each] for each in ranks}, batch, pool == "mean")

@@ -21,6 +21,11 @@ class RunFolder:
 
     path: Path
 
+    @classmethod
+    def around(cls, path: Path) -> "RunFolder":
+        """That of a path to a run folder, or to a file in one."""
+        return cls(path.parent if path.is_file() else path)
+
     @property
     def config(self) -> Path:
         """The full configuration."""

@@ -1,7 +1,7 @@
 """The weights of another run, which a training begins with."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cellformer.data.preparation import Preparation
-from cellformer.model.described import CellModel, DescribedTransformer, kernels_of
+from cellformer.model.described import CellModel, kernels_of, transformer_of
 from cellformer.model.embedding import FeatureEmbedding
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.preparation import preparation_in
@@ -20,7 +20,7 @@ from cellformer.training.runs.weights import load_weights
 
 logger = logging.getLogger(__name__)
 
-OF_TRANSFORMER = "transformer."
+WITHIN = "transformer."
 """What the names of a transformer begin with within a model of descriptors."""
 TABLE = ".table.weight"
 
@@ -29,6 +29,7 @@ TABLE = ".table.weight"
 class Start:
     """What of another run fits a model, by the names of that model; NaN where it has nothing."""
 
+    path: Path
     weights: Mapping[str, Tensor]
     left: Mapping[str, str]
     """Why others keep their random start."""
@@ -39,12 +40,10 @@ def read_start(path: Path, recipe: Recipe, preparation: Preparation) -> Start:
 
     Those that have its shape are taken, of tables of categories the rows of those that both know.
     What reads features or encodings is left where the two runs make them otherwise, and kernels,
-    which are fitted anew, always are. Raises FileNotFoundError where there is no such run,
-    FaultError for a damaged one, ValueError for an ensemble and where no layer fits.
+    which are fitted anew, always are. Raises FileNotFoundError where there is no such run, or
+    several, FaultError for a damaged one, ValueError where no layer fits.
     """
-    folder = RunFolder(path.parent if path.is_file() else path)
-    if folder.members.exists():
-        raise ValueError(f"{path} holds several runs; begin with one of them")
+    folder = RunFolder.around(path)
     config = RunConfig.from_json(folder.require(folder.config))
     theirs, ours = Recipe.read(folder).build(), recipe.build()
     load_weights(path if path.is_file() else folder.require(folder.weights("best")), theirs)
@@ -55,7 +54,7 @@ def read_start(path: Path, recipe: Recipe, preparation: Preparation) -> Start:
         found = known.get(name, ("", None))[1]
         if name.endswith(TABLE) and found is not None and not why:
             module = name.removesuffix(TABLE)
-            found = _rows_known(*(_transformer(m).get_submodule(module) for m in (theirs, ours)))
+            found = _rows_known(*(transformer_of(m).get_submodule(module) for m in (theirs, ours)))
         if why or found is None or found.shape != own.shape:
             there = (
                 "is not there alike"
@@ -71,7 +70,7 @@ def read_start(path: Path, recipe: Recipe, preparation: Preparation) -> Start:
             f"no layer of {path} fits this model (layers.0 {reason}): give it the same attention "
             "and model.width, which cellformer train --from takes from there"
         )
-    return Start(weights, left)
+    return Start(path, weights, left)
 
 
 def begin_with(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
@@ -83,9 +82,9 @@ def begin_with(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
             own.copy_(torch.where(found.isnan(), own, found))
 
 
-def tell(path: Path, start: Start) -> None:
+def tell(start: Start) -> None:
     """Says in the log what was taken and what was not."""
-    logger.info("begins with the weights of %s: %d tensors taken", path, len(start.weights))
+    logger.info("begins with the weights of %s: %d tensors taken", start.path, len(start.weights))
     reasons: dict[str, list[str]] = {}
     for name, why in start.left.items():
         reasons.setdefault(why, []).append(name)
@@ -104,21 +103,14 @@ def _changed(theirs: Preparation, ours: Preparation) -> dict[str, str]:
     return changed
 
 
-def _transformer(model: CellModel) -> nn.Module:
-    return model.transformer if isinstance(model, DescribedTransformer) else model
-
-
 def _by_name(model: CellModel) -> dict[str, tuple[str, Tensor]]:
     """All but kernels, by the name in the transformer: the name in the model, and the tensor."""
-    return {name.removeprefix(OF_TRANSFORMER): (name, tensor)
-            for name, tensor in _without_kernels(model)}  # fmt: skip
-
-
-def _without_kernels(model: CellModel) -> Iterator[tuple[str, Tensor]]:
     kernels = kernels_of(model) is not None
-    for name, tensor in model.state_dict().items():
-        if not (kernels and name.startswith("counts.")):
-            yield name, tensor
+    return {
+        name.removeprefix(WITHIN): (name, tensor)
+        for name, tensor in model.state_dict().items()
+        if not (kernels and name.startswith("counts."))
+    }
 
 
 def _rows_known(theirs: nn.Module, ours: nn.Module) -> Float[Tensor, "row width"] | None:
