@@ -29,6 +29,7 @@ def summary_of(source, test, val=None, *, regenerated=False, digest="f", rows=19
         classes={},
         rows_without_complex=0,
         molecules_in_several_parts=0,
+        rows_left_out=0,
         labeled={"y": 12 + rows},
         parameters=1234,
         data=LearnedData(f"{source} (regenerated)" if regenerated else source, digest),

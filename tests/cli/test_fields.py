@@ -71,6 +71,9 @@ MORE = {
     "folds": ([], "4"),
     "fold": (["--data.folds", "4"], "2"),
     "duplicates": (["--data.split_seed", "4"], "apart"),
+    "more_sources": ([], "[more.csv]"),
+    "leave_out": ([], "[left.csv]"),
+    "computed_targets": (["--data.molecule_descriptors", "none"], "true"),
 }
 """Of prepare, on the table: what else is given, and a value."""
 
@@ -95,6 +98,7 @@ def here(tmp_path_factory):
     (folder / TABLE).write_text("\n".join(ROWS) + "\n")
     (folder / "more.csv").write_text("smiles,y,z\nCCCN,1,0.5\nCCN,2,0.5\n")
     grid = [f"{x} {y} {(x * y) % 3}" for x in range(3) for y in range(3)]
+    (folder / "left.csv").write_text("smiles\nOCCCC\n[Na+].CCC[O-]\n")
     (folder / CLOUD).write_text("\n".join(grid) + "\n")
     (folder / "bad.off").write_text("OFF\n4 3 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n" + FACES)
     (folder / "atoms.list").write_text("CCO 3\nc1ccccc1 6\n")

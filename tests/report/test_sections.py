@@ -4,7 +4,7 @@ from sklearn.metrics import roc_auc_score
 
 from cellformer.data.dataset import Task
 from cellformer.report.outcome import ScoredPart
-from cellformer.report.sections import charts_of, judged
+from cellformer.report.sections import MOST_CHARTED, charts_of, judged, uncharted
 
 BINARY = Task("binary", ("<i>active</i>",), "rocauc", ("no", "yes"))
 COLORS = Task("multiclass", ("color",), "accuracy", ("red", "green", "blue"))
@@ -32,6 +32,17 @@ def test_one_class_alone_has_no_roc_and_no_value_no_chart():
     assert [chart.title.split(":")[0] for chart in made] == ["Confusion", "Calibration"]
     assert charts_of(BINARY, part([[np.nan]], [[1.0]]), None) == []
     assert charts_of(COLORS, part([[np.nan]], [[1.0, 2, 3]]), None) == []
+
+
+def test_of_many_targets_the_first_have_charts():
+    task = Task("regression", tuple(f"t{n}" for n in range(MOST_CHARTED + 3)), "mae")
+    values = np.random.default_rng(0).normal(size=(5, MOST_CHARTED + 3))
+    made = charts_of(task, part(values, values), None)
+    assert [chart.title for chart in made] == [
+        f"Predicted against true: t{n}" for n in range(MOST_CHARTED)
+    ]
+    assert f"Of {MOST_CHARTED + 3} targets the first {MOST_CHARTED}" in uncharted(task)
+    assert uncharted(PAIR) == ""
 
 
 def test_the_confusion_of_classes_counts_every_row():

@@ -16,7 +16,12 @@ from cellformer.data.readers.npz import write_npz
 from cellformer.experiments.presets import override
 from cellformer.model.config import ArchitectureConfig
 from cellformer.model.feature_scaling import standardize_features
-from cellformer.training.config import OptimizerConfig, RunConfig, TrainingConfig
+from cellformer.training.config import (
+    ObjectivesConfig,
+    OptimizerConfig,
+    RunConfig,
+    TrainingConfig,
+)
 from cellformer.training.loop import fit, lightning_options
 from cellformer.training.materials.materials import gather
 from cellformer.training.runs.recipe import Recipe
@@ -105,6 +110,14 @@ TRAINING = {
     "keep_state": ({}, False),
     "deterministic": ({}, False),
 }
+
+OBJECTIVES = {
+    "masked": ({"data.source": "rows.csv", "data.target": ("y",)}, 1.0),
+    "masked_share": (
+        {"data.source": "rows.csv", "data.target": ("y",), "objectives.masked": 1.0}, 0.5
+    ),
+    "pairs": ({}, 1.0),
+}  # fmt: skip
 
 REFUSED = {
     "readout_cells": ("strip", {}, "all"),
@@ -260,10 +273,17 @@ def learned(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("part", "field"),
-    [("optimizer", field) for field in OPTIMIZER] + [("training", field) for field in TRAINING],
-)
+    [
+        (part, field)
+        for part, cases in (
+            ("optimizer", OPTIMIZER), ("training", TRAINING), ("objectives", OBJECTIVES)
+        )
+        for field in cases
+    ],
+)  # fmt: skip
 def test_a_field_of_the_training_changes_what_is_learned(part, field, base, learned):
-    others, value = (OPTIMIZER if part == "optimizer" else TRAINING)[field]
+    cases = {"optimizer": OPTIMIZER, "training": TRAINING, "objectives": OBJECTIVES}
+    others, value = cases[part][field]
     config = override(base, others)
     before = learned(config)
     assert not isinstance(before, str), before
@@ -283,7 +303,7 @@ def test_weights_of_classes_without_classes_are_refused(base, learned):
 
 def test_no_field_is_left_out():
     for kind, cases in ((ArchitectureConfig, MODEL), (OptimizerConfig, OPTIMIZER),
-                        (TrainingConfig, TRAINING)):  # fmt: skip
+                        (TrainingConfig, TRAINING), (ObjectivesConfig, OBJECTIVES)):  # fmt: skip
         assert set(cases) == {field.name for field in fields(kind)}
         for field in fields(kind):
             assert cases[field.name][1] != field.default

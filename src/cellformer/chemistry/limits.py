@@ -15,6 +15,8 @@ MAX_ATOMS = 10_000
 reading them takes linear time. They get no fingerprint beyond this."""
 MAX_PAIRED_ATOMS = 1_000
 """Of a molecule whose pairs of atoms are counted, which takes cubic time."""
+MAX_COMPUTED_ATOMS = 300
+"""Of a molecule of which all descriptors of RDKit are computed, some of them in quartic time."""
 MAX_WRITTEN_ATOMS = 5_000
 """Of a molecule that RDKit writes as a SMILES: it walks along a chain by calls within calls, and
 three times as many atoms overflow the stack of a process."""

@@ -11,7 +11,7 @@ from typing import Any
 from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME
 
-GOES_ON = ("fetch", "prepare", "train", "baseline", "tune", "reproduce")
+GOES_ON = ("fetch", "prepare", "train", "pretrain", "baseline", "tune", "reproduce")
 """Commands that find what they have done before, so that the same command goes on."""
 
 

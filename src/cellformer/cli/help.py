@@ -16,7 +16,7 @@ SHORT = {
     "--from": "training.start_from",
 }
 """Names that anyone would guess, of fields of the configuration."""
-RARE = ("print_config", "import", "data", "model", "optimizer", "training")
+RARE = ("print_config", "import", "data", "model", "optimizer", "training", "objectives")
 """Options without a dot that only the full help shows."""
 TOLD_ELSEWHERE = ("data.source", "data.target")
 """Fields that are another argument too, which help explains; a file may give them."""

@@ -215,7 +215,7 @@ def data_in(arguments: Namespace, data: DataConfig) -> DataConfig:
 
 def data_config_in(arguments: Namespace, source: str) -> DataConfig:
     """The data of a command with `add_config_and_target`."""
-    target = tuple(arguments.target) or arguments.data.target
+    target = tuple(arguments.get("target", ())) or arguments.data.target
     data: DataConfig = replace(arguments.data, source=source, target=target)
     return data
 
@@ -228,6 +228,7 @@ def run_config_in(arguments: Namespace, source: str) -> RunConfig:
         arguments.model,
         arguments.optimizer,
         arguments.training,
+        arguments.objectives,
     )
 
 

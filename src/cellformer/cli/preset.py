@@ -7,6 +7,7 @@ from typing import Any
 
 from cellformer.cli.parsing import Parser
 from cellformer.experiments.presets import PRESETS, flatten
+from cellformer.training.config import RunConfig
 
 OF_A_START = (
     "attention", "model.", "data.lifting", "data.max_length", "data.max_dim", "data.neighbors",
@@ -26,12 +27,14 @@ def preset_in(arguments: Sequence[str]) -> str:
     return given if given in PRESETS else "default"
 
 
-def defaults_in(arguments: Sequence[str]) -> dict[str, Any]:
-    """Where all values start from: those of the preset, and of the run whose weights are taken."""
-    from cellformer.training.config import RunConfig
+def defaults_in(arguments: Sequence[str], preset: RunConfig | None = None) -> dict[str, Any]:
+    """Where all values start from: those of the preset, and of the run whose weights are taken.
+
+    The preset is the one that is given, or else that of --preset.
+    """
     from cellformer.training.runs.run_folder import RunFolder
 
-    defaults = flatten(PRESETS[preset_in(arguments)])
+    defaults = flatten(preset or PRESETS[preset_in(arguments)])
     start = _value(arguments, "--from", "--training.start_from", "--training.start-from")
     if start is not None:
         config = RunFolder.around(Path(start)).config

@@ -6,7 +6,13 @@ from typing import Any
 
 from cellformer.basics.suggestions import did_you_mean
 from cellformer.model.config import ArchitectureConfig
-from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
+from cellformer.training.config import (
+    DataConfig,
+    ObjectivesConfig,
+    OptimizerConfig,
+    RunConfig,
+    TrainingConfig,
+)
 
 
 def _paper(
@@ -91,6 +97,20 @@ PRESETS: dict[str, RunConfig] = {
 }
 """By name, each with the attention and the encoding that did best on its data set in the paper;
 every other attention and encoding goes with each too (``attention``, ``data.encodings``)."""
+
+
+PRETRAINING = RunConfig(
+    data=DataConfig(
+        computed_targets=True,
+        molecule_descriptors="none",
+        split="random",
+        fractions=(0.97, 0.03, 0.0),
+    ),
+    optimizer=OptimizerConfig(weight_decay=0.01),
+    training=TrainingConfig(epochs=10, batch_size=128),
+    objectives=ObjectivesConfig(masked=0.3, pairs=0.1),
+)
+"""Where the values of ``cellformer pretrain`` start from: what it learns needs no labels."""
 
 
 def flatten(config: object, prefix: str = "") -> dict[str, Any]:

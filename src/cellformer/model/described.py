@@ -85,10 +85,16 @@ class DescribedTransformer(nn.Module):
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
     ) -> Float[Tensor, "complex output"]:
         """`forward` after the embedding: the prediction for these first hidden vectors."""
-        prediction = self._from_cells(cells, batch)
-        if self.counts is None or not self.counts.answers:
-            return prediction
-        return self.counts.joined(prediction, self._from_counts(self.counts, batch))
+        return self._with_counts(self._from_cells(cells, batch), batch)
+
+    def told_with_cells(
+        self, batch: CellBatch
+    ) -> tuple[Float[Tensor, "complex output"], list[Float[Tensor, "_ width"]]]:
+        """What `forward` gives, and what `embed` does."""
+        transformer = self.transformer
+        cells = transformer.through_layers(self._moved(self.embedded(batch), batch), batch)
+        told = self._with_values(transformer.read_out(cells, batch), batch)
+        return self._with_counts(told, batch), list(transformer.invariant(cells))
 
     def opinions(self, batch: CellBatch) -> list[Float[Tensor, "complex output"]]:
         """The prediction from the cells and, where complexes are described by counts, that from
@@ -110,7 +116,21 @@ class DescribedTransformer(nn.Module):
     def _from_cells(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
     ) -> Float[Tensor, "complex output"]:
-        prediction = self.transformer.from_embedded(self._moved(cells, batch), batch)
+        return self._with_values(
+            self.transformer.from_embedded(self._moved(cells, batch), batch), batch
+        )
+
+    def _with_counts(
+        self, prediction: Float[Tensor, "complex output"], batch: CellBatch
+    ) -> Float[Tensor, "complex output"]:
+        """The prediction joined with that of the counts, once these answer."""
+        if self.counts is None or not self.counts.answers:
+            return prediction
+        return self.counts.joined(prediction, self._from_counts(self.counts, batch))
+
+    def _with_values(
+        self, prediction: Float[Tensor, "complex output"], batch: CellBatch
+    ) -> Float[Tensor, "complex output"]:
         if self.values is None:
             return prediction
         added: Tensor = self.values(self.values.known(batch))

@@ -108,7 +108,12 @@ class CellularTransformer(nn.Module):
     ) -> Float[Tensor, "row output"]:
         """`forward` after the embedding: the prediction for these first hidden vectors."""
         vertices_only = tuple(ranks_read(self.readout, batch)) == (0,)
-        cells = self.through_layers(cells, batch, vertices_only)
+        return self.read_out(self.through_layers(cells, batch, vertices_only), batch)
+
+    def read_out(
+        self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
+    ) -> Float[Tensor, "row output"]:
+        """The prediction from the hidden vectors after the last layer."""
         known = self.invariant(cells)
         normed = [norm(rows) for norm, rows in zip(self.final_norms, known, strict=False)]
         if self.config.data.flips:
@@ -132,6 +137,13 @@ class CellularTransformer(nn.Module):
             return list(others)
         pairs = zip(others, cells, strict=False)
         return [torch.cat([own, rows[:, chosen.width :]], dim=1) for own, rows in pairs]
+
+    def told_with_cells(
+        self, batch: CellBatch
+    ) -> tuple[Float[Tensor, "row output"], list[Float[Tensor, "_ width"]]]:
+        """What `forward` gives, and what `embed` does."""
+        cells = self.through_layers(self.embedded(batch), batch)
+        return self.read_out(cells, batch), list(self.invariant(cells))
 
     def embed(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
         """The hidden vectors of all cells after the last layer, one tensor per rank of the batch.

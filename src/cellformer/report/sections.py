@@ -43,8 +43,15 @@ class Judged:
     cell: int | None = None  # its number within the row, where cells are predicted
 
 
+MOST_CHARTED = 12
+"""Targets that get charts; a page with hundreds can hardly be opened."""
+
+
 def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> list[Chart]:
-    """Predicted against true, or ROC, precision-recall and confusion; and calibration."""
+    """Predicted against true, or ROC, precision-recall and confusion; and calibration.
+
+    Of the first `MOST_CHARTED` targets.
+    """
     made: list[Chart] = []
     if task.kind == "multiclass":
         return _multiclass(task, test)
@@ -53,7 +60,7 @@ def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> l
         else Residuals.of(task, part.outputs, part.targets, "").errors
         for part in (test, calibration)
     )  # fmt: skip
-    for column, target in enumerate(task.targets):
+    for column, target in enumerate(task.targets[:MOST_CHARTED]):
         known = np.isfinite(test.targets[:, column])
         true, output = test.targets[known, column], test.outputs[known, column]
         if not len(true):
@@ -64,6 +71,16 @@ def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> l
         else:
             made += _binary(task, target, true, output)
     return made
+
+
+def uncharted(task: Task) -> str:
+    """Which targets `charts_of` leaves out; empty where it leaves out none."""
+    if len(task.targets) <= MOST_CHARTED:
+        return ""
+    return (
+        f"Of {len(task.targets)} targets the first {MOST_CHARTED} are shown; predictions.csv has "
+        "all."
+    )
 
 
 def judged(task: Task, part: ScoredPart) -> list[Judged]:

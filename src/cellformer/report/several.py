@@ -13,7 +13,7 @@ from scipy.special import logit
 from cellformer.basics.files import replace_atomically
 from cellformer.data.dataset import Task
 from cellformer.report.outcome import ScoredPart
-from cellformer.report.sections import charts_of, judged
+from cellformer.report.sections import charts_of, judged, uncharted
 from cellformer.training.answers.ensemble import read_members
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
@@ -56,6 +56,7 @@ def write_several(
         lines=_lines(summary, columns),
         part=part,
         charts=[] if shown is None else charts_of(task, shown, parts.get("val")),
+        uncharted=uncharted(task),
         listed=errors[:LISTED],
         total=len(errors),
         config=config,

@@ -22,7 +22,7 @@ from cellformer.drawing.tokens import rank_word
 from cellformer.report.cell_pictures import picture_of_cells
 from cellformer.report.charts import learning_curves
 from cellformer.report.outcome import RunOutcome, outcome_of
-from cellformer.report.sections import Chart, Judged, charts_of, judged
+from cellformer.report.sections import Chart, Judged, charts_of, judged, uncharted
 from cellformer.report.several import write_several
 from cellformer.training.answers.ensemble import read_members
 from cellformer.training.answers.trained_run import TrainedRun
@@ -161,6 +161,7 @@ def _predictions(run: TrainedRun, outcome: RunOutcome | None) -> dict[str, Any]:
         "part": part,
         "total": len(judged_rows),
         "charts": charts_of(run.recipe.task, outcome.parts[part], calibration),
+        "uncharted": uncharted(run.recipe.task),
         "worst": [
             (one, _told(run, outcome, one), "" if of_cells else drawings.get(one.row, ""))
             for one in listed[:WORST]

@@ -120,6 +120,15 @@ class DataConfig(PreparationConfig):
     source: str = "nci"
     """Name of a data set, or path of an .npz file, of a table (.csv, .tsv, .parquet, .xlsx), of
     molecules (.sdf, .smi) or of a folder of raw files, meshes or point clouds."""
+    more_sources: tuple[str, ...] = ()
+    """Further sources of the same kind, whose rows are learned too. Where the first one brings a
+    split, theirs train."""
+    leave_out: tuple[str, ...] = ()
+    """Sources whose molecules are not learned, whatever form they have here: those by which the
+    model, or one that begins with it, is to be judged."""
+    computed_targets: bool = False
+    """Whether what RDKit computes of molecules is learned in place of the targets of the source,
+    each molecule once; of other graphs, the numbers of their vertices and edges."""
     target: tuple[str, ...] = ()
     """Columns to learn; needed for a table, chooses among several targets elsewhere."""
     kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"
@@ -182,6 +191,10 @@ class DataConfig(PreparationConfig):
             )
         if self.folds is not None and self.fractions is not None:
             raise ValueError("data.fractions are of no use with data.folds, which are alike")
+        if self.computed_targets:
+            self._check_computed()
+        if self.more_sources and self.split_column is not None:
+            raise ValueError("data.split_column is of no use with data.more_sources")
         if self.split == "scaffold":
             for name, given in (("split_seed", self.split_seed is not None and not self.folds),
                                 ("duplicates", self.duplicates == "apart")):  # fmt: skip
@@ -197,6 +210,22 @@ class DataConfig(PreparationConfig):
             chosen = [way for way in chosen if way != "data.split"] + ["data.folds"]
         if len(chosen) > 1:
             raise ValueError(f"{' and '.join(chosen)} contradict each other; choose one")
+
+    def _check_computed(self) -> None:
+        given = {
+            "target": bool(self.target),
+            "kind": self.kind != "auto",
+            "targets_of": self.targets_of != "auto",
+            "censored": self.censored != "refuse" and not self.descriptors,
+        }
+        for name, is_given in given.items():
+            if is_given:
+                raise ValueError(f"data.{name} is of no use with data.computed_targets")
+        if self.molecule_descriptors != "none":
+            raise ValueError(
+                "data.computed_targets are descriptors of molecules themselves, so that others "
+                "would give them away; set data.molecule_descriptors to none"
+            )
 
 
 @dataclass(frozen=True)
@@ -320,6 +349,30 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True)
+class ObjectivesConfig:
+    """What is learned beside the targets, from the complexes themselves."""
+
+    masked: float = 0.0
+    """Weight of guessing the features of cells that are hidden from the model; 0: none are."""
+    masked_share: float = 0.15
+    """Part of the cells with features, of every rank, that are hidden in each step."""
+    pairs: float = 0.0
+    """Weight of guessing how far apart two vertices are, and whether they share a 2-cell, from the
+    vectors of both; 0: it is not learned."""
+
+    def __post_init__(self) -> None:
+        for name in ("masked", "pairs"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"objectives.{name} must not be negative")
+        if not 0 < self.masked_share < 1:
+            raise ValueError(
+                f"objectives.masked_share must lie between 0 and 1, got {self.masked_share}"
+            )
+        if not self.masked and self.masked_share != ObjectivesConfig.masked_share:
+            raise ValueError("objectives.masked_share is of no use without objectives.masked")
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """One training."""
 
@@ -333,6 +386,8 @@ class RunConfig:
     """The optimizer."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """The loop."""
+    objectives: ObjectivesConfig = field(default_factory=ObjectivesConfig)
+    """What is learned beside the targets."""
 
     def __post_init__(self) -> None:
         ATTENTIONS.check(self.attention)

@@ -32,6 +32,7 @@ from cellformer.training.loop.thawing import parameter_groups
 from cellformer.training.loop.world import World, launched
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.materials.preparation import preparation_of
+from cellformer.training.objectives.objectives import check_objectives, objectives_of
 from cellformer.training.processes.launch import launch
 from cellformer.training.processes.session import session
 from cellformer.training.runs.extending import lay_out
@@ -145,9 +146,10 @@ def resume(
 def recipe_for(
     config: RunConfig, materials: Materials, plan: AttentionPlan | None = None
 ) -> Recipe:
-    """`Recipe.for_materials`, which raises ValueError for a loss of no use to them too."""
+    """`Recipe.for_materials`, which raises ValueError for a loss or objectives of no use to them."""
     recipe = Recipe.for_materials(config, materials, plan)
     check_loss(recipe.task, config.training, materials)
+    check_objectives(config.objectives, recipe.model.data)
     return recipe
 
 
@@ -220,6 +222,9 @@ def _run(
         world=world,
     )
     module.groups = groups
+    module.objectives = objectives_of(config.objectives, model)
+    if module.objectives is not None:
+        groups[0].parameters.extend(module.objectives.parameters())
     kernels = fitted_kernels(module, model, materials)
     module.beside = None if kernels is None else KernelsBeside(kernels)
     told = asdict(config)

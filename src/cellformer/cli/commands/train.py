@@ -4,8 +4,9 @@ SIGTERM, SIGUSR1 and Ctrl-C keep the state of the training and end it with exit 
 goes on from there. A training that diverges ends with exit code 70 and keeps its best weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from jsonargparse import Namespace
 
@@ -87,38 +88,41 @@ def run(arguments: Namespace) -> int:
             "input; give a file"
         )
     from cellformer.experiments.running.jobs import Job
-    from cellformer.report.write import write_report
     from cellformer.training.answers.ensemble import MemberKind
+    from cellformer.training.runs.run_folder import RunFolder
+    from cellformer.training.several import perform_several, resume_several, train_several
+    from cellformer.training.train import resume, train
+
+    folder = Path(arguments.resume) if source is None else arguments.output
+    folder = folder or named_folder(source, free=not again)
+
+    def work() -> Any:
+        if source is None:
+            several = RunFolder(folder).members.exists()
+            epochs = more_epochs(arguments, PRESETS[arguments.preset])
+            return resume_several(folder, epochs) if several else resume(folder, epochs=epochs)
+        config = run_config_in(arguments, source)
+        kind: MemberKind = "seeds" if arguments.folds is None else "folds"
+        count = arguments.ensemble or arguments.folds
+        if count is not None:
+            return (perform_several if again else train_several)(config, folder, kind, count)
+        return Job(config, folder).perform() if again else train(config, folder)
+
+    return finished(work, folder)
+
+
+def finished(work: Callable[[], Any], folder: Path) -> int:
+    """Trains, as ``work`` does, prints the result and writes the report; the exit code."""
+    from cellformer.report.write import write_report
     from cellformer.training.answers.summary import describe
     from cellformer.training.loop.divergence import DIVERGED, TrainingDiverged
     from cellformer.training.loop.preemption import TrainingInterrupted
     from cellformer.training.loop.world import PeerError, is_first
-    from cellformer.training.runs.run_folder import RunFolder
-    from cellformer.training.runs.summary import EnsembleSummary, Summary
-    from cellformer.training.several import (
-        describe_several,
-        perform_several,
-        resume_several,
-        train_several,
-    )
-    from cellformer.training.train import resume, train
+    from cellformer.training.runs.summary import EnsembleSummary
+    from cellformer.training.several import describe_several
 
-    summary: Summary | EnsembleSummary
     try:
-        if source is None:
-            folder = Path(arguments.resume)
-            several = RunFolder(folder).members.exists()
-            epochs = _more_epochs(arguments)
-            summary = resume_several(folder, epochs) if several else resume(folder, epochs=epochs)
-        else:
-            config = run_config_in(arguments, source)
-            folder = arguments.output or _folder(source, free=not again)
-            kind: MemberKind = "seeds" if arguments.folds is None else "folds"
-            count = arguments.ensemble or arguments.folds
-            if count is not None:
-                summary = (perform_several if again else train_several)(config, folder, kind, count)
-            else:
-                summary = Job(config, folder).perform() if again else train(config, folder)
+        summary = work()
     except TrainingInterrupted as stopped:
         if is_first():
             say(stopped)
@@ -135,10 +139,8 @@ def run(arguments: Namespace) -> int:
         return 0
     try:
         with StopRequests():
-            if isinstance(summary, EnsembleSummary):
-                print(describe_several(summary))
-            else:
-                print(describe(summary))
+            several = isinstance(summary, EnsembleSummary)
+            print(describe_several(summary) if several else describe(summary))
             write_report(folder)
     except KeyboardInterrupt:
         say(TrainingInterrupted(folder, 0))
@@ -147,16 +149,16 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _more_epochs(arguments: Namespace) -> int | None:
+def more_epochs(arguments: Namespace, defaults: RunConfig) -> int | None:
     """The epochs to go on to, where they are given; raises ValueError for any other value.
 
     A run goes on as it was begun.
     """
-    usual = flatten(PRESETS[arguments.preset])
+    usual = flatten(defaults)
     asked = flatten(run_config_in(arguments, usual["data.source"]))
     given = [name for name, value in asked.items() if value != usual[name]]
-    given += [name for name in ("ensemble", "folds") if getattr(arguments, name) is not None]
-    given += ["preset"] if arguments.preset != "default" else []
+    given += [name for name in ("ensemble", "folds") if arguments.get(name) is not None]
+    given += ["preset"] if arguments.get("preset", "default") != "default" else []
     others = [name for name in given if name != "training.epochs"]
     if others:
         raise ValueError(
@@ -167,7 +169,7 @@ def _more_epochs(arguments: Namespace) -> int | None:
     return epochs
 
 
-def _folder(source: str, free: bool) -> Path:
+def named_folder(source: str, free: bool) -> Path:
     """runs/NAME, or, if it has to be free, runs/NAME-2 and so on where earlier runs lie."""
     name = Path(source).name.split(".")[0] or "run"
     folder, number = Path("runs") / name, 1

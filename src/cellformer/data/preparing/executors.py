@@ -1,4 +1,4 @@
-"""Where shards are made on this machine: in this process, or in several."""
+"""Where tasks are done on this machine, such as the making of shards: here, or in processes."""
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -6,9 +6,9 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context
+from typing import Protocol, TypeVar, runtime_checkable
 
 from cellformer.basics.stopping import children_are_spared
-from cellformer.data.preparing.shards import Shard, ShardTask
 from cellformer.data.preparing.workers import start_worker
 
 NO_MAIN_GUARD = (
@@ -16,23 +16,37 @@ NO_MAIN_GUARD = (
     "spawned processes must not do again"
 )
 
+Done = TypeVar("Done", covariant=True)
 
-def one_by_one(tasks: Iterable[ShardTask]) -> Iterator[tuple[int, Shard]]:
-    """One shard after the other, in this process."""
+
+@runtime_checkable
+class RowsTask(Protocol[Done]):
+    """Work on some rows, which can be sent to another process."""
+
+    @property
+    def start(self) -> int:
+        """The first of the rows."""
+
+    def __call__(self) -> Done:
+        """Does it."""
+
+
+def one_by_one(tasks: Iterable[RowsTask[Done]]) -> Iterator[tuple[int, Done]]:
+    """One task after the other, in this process: the first row of each, and what came of it."""
     for task in tasks:
         yield task.start, task()
 
 
 @dataclass(frozen=True)
 class LocalProcesses:
-    """Shards in that many spawned processes; their results lie on disk, so little travels."""
+    """Tasks in that many spawned processes; what comes of them should be small, as it travels."""
 
     workers: int
 
-    def __call__(self, tasks: Iterable[ShardTask]) -> Iterator[tuple[int, Shard]]:
+    def __call__(self, tasks: Iterable[RowsTask[Done]]) -> Iterator[tuple[int, Done]]:
         """Raises RuntimeError where a process is lost."""
         with _pool(self.workers) as pool:
-            running: dict[Future[Shard], int] = {}
+            running: dict[Future[Done], int] = {}
             for task in tasks:
                 with children_are_spared():  # the first task starts the processes
                     running[pool.submit(task)] = task.start
@@ -42,7 +56,7 @@ class LocalProcesses:
                 yield from _ready(running)
 
 
-def _ready(running: dict[Future[Shard], int]) -> Iterator[tuple[int, Shard]]:
+def _ready(running: dict[Future[Done], int]) -> Iterator[tuple[int, Done]]:
     for future in wait(running, return_when=FIRST_COMPLETED).done:
         yield running.pop(future), future.result()
 

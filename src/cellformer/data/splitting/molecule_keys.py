@@ -39,12 +39,17 @@ def molecule_keys(
         for row, text in enumerate(smiles):
             canonical = canonical_smiles(text)
             content = f"row {row}" if canonical is None else canonical
-            digest = hashlib.blake2b(content.encode(), digest_size=8).digest()
-            keys[row] = int.from_bytes(digest, "big", signed=True)
+            keys[row] = number_of(content)
             done(1)
     with replace_atomically(kept, durable=False) as unfinished, unfinished.open("wb") as file:
         np.savez(file, allow_pickle=False, keys=keys)
     return keys
+
+
+def number_of(content: str) -> int:
+    """A number of 64 bits with a sign that tells texts apart."""
+    digest = hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 @dataclass(frozen=True)

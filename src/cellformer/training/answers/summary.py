@@ -141,6 +141,7 @@ def summary_of(
         else {},
         rows_without_complex=len(materials.failures),
         molecules_in_several_parts=len(materials.leaks),
+        rows_left_out=materials.left_out,
         labeled=dict(
             zip(task.targets, (~np.isnan(complexes.targets)).sum(0).tolist(), strict=True)
         ),

@@ -24,9 +24,12 @@ from cellformer.training.loop.share import best_share
 from cellformer.training.loop.spread_losses import spreads
 from cellformer.training.loop.thawing import Group, for_optimizer
 from cellformer.training.loop.world import World
+from cellformer.training.objectives.objectives import Objectives, Sums
 from cellformer.training.runs.curve import JOINT
 from cellformer.training.runs.scaling import Scaling
 
+TARGETS = "targets"
+"""The name of the loss of what is learned anyway, beside those of objectives."""
 FAR_APART = 2_654_435_761
 """Between the seeds of what happens side by side."""
 
@@ -84,6 +87,8 @@ class CellularModule(pl.LightningModule):
         self.sample: int | None = None
         self.validated: list[tuple[Tensor, ...]] = []
         self.beside: KernelsBeside | None = None
+        self.objectives: Objectives | None = None
+        self.guessed: list[Sums] = []
         self.trained = EpochLoss()
 
     def transfer_batch_to_device(
@@ -126,15 +131,39 @@ class CellularModule(pl.LightningModule):
             complexes = batch.part.total
             batch = replace(batch, part=replace(batch.part, seed=self._step_seed()))
         targets = self.scaling.scale(_targets(batch))
-        outputs = self.model(batch).float()
-        total, present = total_loss(
+        guessed: Sums = {}
+        if self.objectives is None:
+            outputs = self.model(batch).float()
+        else:
+            outputs, guessed = self.objectives(self.model, batch, self._step_seed())
+            outputs = outputs.float()
+        of_targets = total_loss(
             self.task, self.loss, outputs, targets, self.class_weights, self._bounds(batch)
         )
-        everywhere = self.world.summed(torch.stack([total.detach(), present.to(total.dtype)]))
-        number = everywhere[1].clamp(min=1)
-        self.trained.add(everywhere[0] / number, complexes)
-        self.log("train_loss_step", everywhere[0] / number, prog_bar=True)
-        return total * self.world.size / number
+        means, own = self._means({TARGETS: of_targets, **guessed})
+        for name in guessed:
+            self.log(f"train_{name}_step", means[name])
+        loss, own_loss = means.pop(TARGETS), own.pop(TARGETS)
+        if self.objectives is not None:
+            loss = self.objectives.joined(loss, means)
+            own_loss = self.objectives.joined(own_loss, own)
+        self.trained.add(loss, complexes)
+        self.log("train_loss_step", loss, prog_bar=True)
+        return own_loss
+
+    def _means(self, sums: Sums) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The mean of each loss over all processes, and this one's share of it, times theirs."""
+        flat = [part for total, number in sums.values()
+                for part in (total.detach(), number.to(total.dtype))]  # fmt: skip
+        everywhere = self.world.summed(torch.stack(flat)).reshape(-1, 2)
+        numbers = everywhere[:, 1].clamp(min=1)
+        return (
+            dict(zip(sums, everywhere[:, 0] / numbers, strict=True)),
+            {
+                name: total * self.world.size / number
+                for (name, (total, _)), number in zip(sums.items(), numbers, strict=True)
+            },
+        )
 
     def _bounds(self, batch: CellBatch) -> Float[Tensor, "row side"] | None:
         """Those of unknown targets, in the units of training."""
@@ -149,6 +178,8 @@ class CellularModule(pl.LightningModule):
         """Keeps outputs and targets; metrics are computed over the whole set."""
         told = [] if self.beside is None else [self.beside.said_of(batch, batch_idx)]
         self.validated.append((self.kept(batch).float(), _targets(batch), *told))
+        if self.objectives is not None:
+            self.guessed.append(self.objectives(self.kept, batch, batch_idx)[1])
 
     def on_validation_epoch_end(self) -> None:
         """Logs the training loss of the epoch, and loss and metrics of the validation set.
@@ -164,6 +195,8 @@ class CellularModule(pl.LightningModule):
         scaled = self.scaling.scale(targets)
         loss = loss_of(self.task, self.loss, outputs, scaled, self.class_weights)
         self.log("val_loss", loss)
+        for name, mean in self._guessed_means().items():
+            self.log(f"val_{name}", mean)
         values = scores(self.task, self.scaling.unscale(self._values(outputs)), targets)
         for name, value in values.items():
             self.log(f"val_{name}", value, prog_bar=name == self.task.metric)
@@ -175,6 +208,18 @@ class CellularModule(pl.LightningModule):
             joint = self._values(torch.lerp(outputs, from_counts, share))
             for name, value in scores(self.task, self.scaling.unscale(joint), targets).items():
                 self.log(f"val_{name}{JOINT}", value)
+
+    def _guessed_means(self) -> dict[str, Tensor]:
+        """Of the validation part, the mean loss of each objective; afterwards nothing is kept."""
+        if not self.guessed:
+            return {}
+        sums = {
+            name: tuple(torch.stack([part[name][place] for part in self.guessed]).sum()
+                        for place in range(2))
+            for name in self.guessed[0]
+        }  # fmt: skip
+        self.guessed.clear()
+        return self._means({name: (total, number) for name, (total, number) in sums.items()})[0]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keeps the loss of an epoch that is not over."""

@@ -28,6 +28,7 @@ from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import (
     SourceRows,
     find_leaks,
+    learned_rows,
     open_rows,
     split_rows,
     with_validation,
@@ -49,6 +50,7 @@ class Materials:
     failures: tuple[tuple[int, str], ...]  # rows that have no complex, with the reason
     leaks: tuple[Leak, ...] = ()  # molecules in several parts
     column_units: tuple[str, ...] = ()  # of the descriptors that the source brings
+    left_out: int = 0  # rows whose molecules are not to be learned
     copies: int = 1  # of the rows of the source: one for each part, where cells are split
 
     @property
@@ -105,7 +107,8 @@ def gathered(
         rows = replace(rows, source=source, split=source.split)
     prepared = preparation.stored(source, workers=config.workers, executor=executor)
     _judge_failures(rows, prepared, config)
-    usable = prepared.rows[source.has_target()[prepared.rows]]
+    kept = learned_rows(config, rows, preparation)
+    usable = prepared.rows[(source.has_target() & kept)[prepared.rows]]
     split = source.split if within and source.split else split_rows(config, rows, usable)
     present = _present(source, prepared, {p: s[np.isin(s, usable)] for p, s in split.items()})
     _tell(source, prepared, present)
@@ -122,6 +125,7 @@ def gathered(
         ),
         find_leaks(rows, split),
         source.column_units,
+        int((~kept).sum()),
         len(PARTS) if within else 1,
     )
 

@@ -4,10 +4,12 @@ import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 
+from cellformer.data.computed_targets import with_computed_targets
 from cellformer.data.dataset import PARTS, GraphSet, SmilesList
 from cellformer.data.join import join
+from cellformer.data.left_out import among, repeated
 from cellformer.data.preparation import Preparation
 from cellformer.data.splitting.molecule_keys import Leak, leaks, molecule_keys
 from cellformer.data.splitting.splits import (
@@ -48,29 +50,97 @@ def open_rows(config: DataConfig, preparation: Preparation) -> SourceRows:
         config.source,
         target=config.target,
         kind=None if config.kind == "auto" else config.kind,
-        metric=None if config.metric == "auto" else config.metric,
+        metric=None if config.metric == "auto" or config.computed_targets else config.metric,
         split_column=config.split_column,
         targets_of=None if config.targets_of == "auto" else config.targets_of,
     )
     check_use(config, source)
-    if config.val_file is None and config.test_file is None:
+    rows = _with_further_files(source, config, preparation)
+    if config.computed_targets:
+        computed = with_computed_targets(rows.source, workers=config.workers)
+        rows = replace(rows, source=_judged(computed, config))
+    return rows
+
+
+def _with_further_files(
+    source: GraphSet, config: DataConfig, preparation: Preparation
+) -> SourceRows:
+    """The rows of the source, then those of the other files that the configuration names."""
+    named = [("train", file) for file in config.more_sources]
+    named += [(part, file) for part, file in (("val", config.val_file), ("test", config.test_file))
+              if file is not None]  # fmt: skip
+    if not named:
         return SourceRows(source, source.split, ((config.source, 0),))
-    named = {"train": config.source, "val": config.val_file, "test": config.test_file}
-    files = {part: file for part, file in named.items() if file is not None}
-    task = source.task
     alike = replace(preparation, column_units=source.column_units)
-    sets = [
-        alike.open(file, target=task.targets, task=task)
-        for part, file in files.items()
-        if part != "train"
-    ]
+    if config.computed_targets:
+        source, sets = _unlabeled(source), [_unlabeled(alike.open(file)) for _, file in named]
+    else:
+        task = source.task
+        sets = [alike.open(file, target=task.targets, task=task) for _, file in named]
     starts = np.cumsum([0, len(source), *map(len, sets)])
-    blocks = {part: np.arange(*starts[i : i + 2]) for i, part in enumerate(files)}
+    parts = ["train", *(part for part, _ in named)]
+    blocks = {
+        part: np.concatenate(
+            [np.zeros(0, np.int64),
+             *(np.arange(*starts[i : i + 2]) for i, own in enumerate(parts) if own == part)]
+        )
+        for part in PARTS
+    }  # fmt: skip
+    split: Split | None = blocks
+    if set(parts) == {"train"}:
+        further = blocks["train"][len(source) :]
+        split = None if source.split is None else source.split | {
+            "train": np.concatenate([source.split["train"], further])
+        }  # fmt: skip
+    files = [config.source, *(file for _, file in named)]
     return SourceRows(
-        join([source, *sets]),
-        {part: blocks.get(part, np.zeros(0, np.int64)) for part in PARTS},
-        tuple(zip(files.values(), starts[:-1].tolist(), strict=True)),
+        join([source, *sets]), split, tuple(zip(files, starts[:-1].tolist(), strict=True))
     )
+
+
+def _unlabeled(source: GraphSet) -> GraphSet:
+    """The graphs and their split alone, so that sets with different targets can be joined."""
+    none = np.zeros((len(source), 0), np.float32)
+    return replace(
+        source, targets=none, task_or_none=None, cell_offsets=None, cell_split=None, bounds=None
+    )
+
+
+def _judged(source: GraphSet, config: DataConfig) -> GraphSet:
+    """With the metric that was asked for."""
+    if config.metric == "auto":
+        return source
+    return replace(source, task_or_none=replace(source.task, metric=config.metric))
+
+
+def learned_rows(
+    config: DataConfig, rows: SourceRows, preparation: Preparation
+) -> Bool[np.ndarray, " row"]:
+    """Which rows may belong to a part: all but the molecules that are to be left out.
+
+    Where targets are computed, further rows of one molecule are left out too. Raises ValueError for
+    rows that are no molecules.
+    """
+    source = rows.source
+    kept = np.ones(len(source), bool)
+    if config.leave_out:
+        plain = replace(
+            preparation, reader=None, columns=(), column_units=(), separator=None, charset=None,
+            fragments="all", molecule_descriptors="none",
+        )  # fmt: skip
+        others = [plain.open_new(file, source.task) for file in config.leave_out]
+        found = among(source, others, config.workers)
+        kept &= ~found
+        logger.info(
+            "%d of %d rows of %s are left out: they are molecules of %s",
+            found.sum(), len(source), source.name, " or ".join(config.leave_out),
+        )  # fmt: skip
+    if config.computed_targets and source.smiles_or_none is not None:
+        again = repeated(source, config.workers)
+        kept &= ~again
+        if again.any():
+            logger.info("%d rows are molecules of earlier ones, and left out", again.sum())
+    return kept
 
 
 def split_rows(

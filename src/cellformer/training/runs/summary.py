@@ -65,6 +65,8 @@ class Summary:
     """Rows of the source that could not be used."""
     molecules_in_several_parts: int | None
     """Molecules that parts share; None for a run from before they were counted."""
+    rows_left_out: int
+    """Rows whose molecules were not to be learned, or were those of earlier rows."""
     labeled: Mapping[str, int]
     """By target, how many rows have a value."""
     parameters: int
@@ -90,7 +92,10 @@ class Summary:
         for name, errors in self.standard_errors.items():
             known = {part: error for part, error in errors.items() if error is not None}
             _check_counts(f"standard_errors.{name}", known)
-        rest = ("rows_without_complex", "molecules_in_several_parts", "parameters", "seconds")
+        rest = (
+            "rows_without_complex", "molecules_in_several_parts", "rows_left_out", "parameters",
+            "seconds",
+        )  # fmt: skip
         _check_counts("", {name: getattr(self, name) or 0 for name in rest})
         if not self.sessions:
             raise ValueError("sessions are missing")
@@ -225,7 +230,7 @@ def _upgraded(values: dict[str, Any], where: str) -> dict[str, Any]:
                 f"{where}: version {values['version']!r}, this program reads versions up to "
                 f"{VERSION}; another one wrote it"
             )
-        return values
+        return values if "members" in values else {"rows_left_out": 0} | values
     now: dict[str, Any] = {"version": VERSION} | values
     if isinstance(data := now.get("data"), dict) and "fingerprint" in data:
         now["data"] = {"digest" if name == "fingerprint" else name: data[name] for name in data}
@@ -237,7 +242,7 @@ def _upgraded(values: dict[str, Any], where: str) -> dict[str, Any]:
     if now.get("best_epoch") == 0:
         now["best_epoch"] = None
     first = {"sessions": [{"began": None} | origin], "standard_errors": {}, "classes": {}}
-    return first | {"molecules_in_several_parts": None} | now
+    return first | {"molecules_in_several_parts": None, "rows_left_out": 0} | now
 
 
 def _check_scores(name: str, scores: Scores, metric: str) -> None:

@@ -1,0 +1,1 @@
+"""What is learned of the complexes themselves, beside their targets."""
