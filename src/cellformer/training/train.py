@@ -146,7 +146,7 @@ def resume(
 def recipe_for(
     config: RunConfig, materials: Materials, plan: AttentionPlan | None = None
 ) -> Recipe:
-    """`Recipe.for_materials`, which raises ValueError for a loss or objectives of no use to them."""
+    """`Recipe.for_materials`; raises ValueError for a loss or objectives of no use to them too."""
     recipe = Recipe.for_materials(config, materials, plan)
     check_loss(recipe.task, config.training, materials)
     check_objectives(config.objectives, recipe.model.data)

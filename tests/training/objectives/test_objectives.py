@@ -48,7 +48,8 @@ def batch():
 def test_numbers_are_spread_evenly_and_differ_by_rank_seed_and_complex(batch):
     many = collate(complexes() * 200)
     chance = drawn(many, 0, seed=3)
-    assert 0 <= chance.min() and chance.max() < 1
+    assert chance.min() >= 0
+    assert chance.max() < 1
     counts = torch.histc(chance.float(), 20, 0, 1)
     expected = len(chance) / 20
     assert ((counts - expected) ** 2 / expected).sum() < 50  # chi-squared, 19 degrees: p < 2e-4
@@ -159,7 +160,7 @@ def test_distances_and_shared_cells_against_networkx(batch, seed):
             corners = (abs(cells.boundaries[0]) @ abs(cells.boundaries[1])).tocsc()
             for cell in range(cells.num_cells[2]):
                 ring = corners.indices[corners.indptr[cell] : corners.indptr[cell + 1]].tolist()
-                together |= {pair for pair in combinations(ring, 2)} | {(v, v) for v in ring}
+                together |= set(combinations(ring, 2)) | {(v, v) for v in ring}
         pairs = together | {(b, a) for a, b in together}
         assert shared[begin:end].tolist() == [(own, v) in pairs for v in range(end - begin)]
 
@@ -207,7 +208,8 @@ def test_every_weight_that_guesses_learns(batch):
     means = {name: total / number for name, (total, number) in sums.items()}
     objectives.joined(outputs.mean(), means).backward()
     for name, parameter in objectives.named_parameters():
-        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
     assert all(math.isfinite(mean.item()) for mean in means.values())
 
 
