@@ -45,7 +45,7 @@ def ours(extra: Sequence[str] = ()) -> Learner:
         _cellformer("predict", str(run), str(test), "-o", str(predicted), "--overwrite")
         seconds = processor_seconds() - began
         frame = pd.read_csv(predicted)
-        return _of_summary(run, _rmse(frame["y"], frame["prediction"]), seconds)
+        return _of_summary(run, rmse_of(frame["y"], frame["prediction"]), seconds)
 
     return learn
 
@@ -82,7 +82,7 @@ def chemprop(python: Path) -> Learner:
         predicted = pd.read_csv(out / "model_0" / "test_predictions.csv")
         truth = frame.loc[frame["split"] == "test", "y"]
         assert len(truth) == len(predicted)
-        return Score(_rmse(truth, predicted["y"]), seconds)
+        return Score(rmse_of(truth, predicted["y"]), seconds)
 
     return learn
 
@@ -119,7 +119,7 @@ def _of_features(rows: Path, model: RandomForestRegressor | HistGradientBoosting
     features = described(frame["smiles"].tolist())
     model.fit(features[train], frame["y"][train])
     predicted = model.predict(features[test])
-    return Score(_rmse(frame["y"][test], predicted), processor_seconds() - began)
+    return Score(rmse_of(frame["y"][test], predicted), processor_seconds() - began)
 
 
 def described(smiles: Sequence[str]) -> NDArray[np.float32]:
@@ -149,7 +149,8 @@ def _test_rows(rows: Path, folder: Path) -> Path:
     return path
 
 
-def _rmse(truth: "pd.Series[float]", predicted: object) -> float:
+def rmse_of(truth: "pd.Series[float]", predicted: object) -> float:
+    """The root mean square error."""
     return float(root_mean_squared_error(truth, predicted))
 
 
