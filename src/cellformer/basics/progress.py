@@ -2,8 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from time import monotonic
 from typing import Literal
+
+_in_whole: ContextVar[bool] = ContextVar("_in_whole", default=False)
+
+
+def told_as_a_whole() -> bool:
+    """Whether a bar of the whole work is shown, so that its parts need none."""
+    return _in_whole.get()
 
 
 @contextmanager
@@ -13,14 +21,16 @@ def progress(
     shown: bool = True,
     unit: Literal["items", "bytes"] = "items",
     done: int = 0,
+    whole: bool = False,
 ) -> Iterator[Callable[[int], None]]:
     """A function to be called with the number of items (or bytes) just done.
 
     ``total`` is None where nobody knows, and ``done`` were done before. A terminal shows a bar
     with items per second and the time left; a log file gets one line at the beginning and one at
-    the end, which comes in the place of a bar too. All go to standard error.
+    the end, which comes in the place of a bar too. All go to standard error. Where this is the
+    ``whole`` of some work, its parts show none.
     """
-    if not shown:
+    if not shown or told_as_a_whole():
         yield lambda _: None
         return
     from rich.console import Console
@@ -69,8 +79,12 @@ def progress(
         if bar is not None:
             bar.update(task, advance=more)
 
-    with bar or nullcontext():
-        yield count
+    token = _in_whole.set(whole)
+    try:
+        with bar or nullcontext():
+            yield count
+    finally:
+        _in_whole.reset(token)
     seconds = max(monotonic() - start, 1e-9)
     console.print(
         f"{title}: done in {seconds:.1f} s ({counted / seconds:,.0f} {unit}/s)", soft_wrap=True

@@ -46,11 +46,13 @@ def run(arguments: Namespace) -> int:
     output = free_output(arguments)
     import numpy as np
 
+    from cellformer.data.preparation import Source
     from cellformer.data.tables.delimited import Dialect
     from cellformer.data.tables.frames import attach
-    from cellformer.data.tables.table import is_written, write_table
-    from cellformer.training.answers.embed import embed_with
+    from cellformer.data.tables.table import Table, is_written, write_pieces, write_table
+    from cellformer.training.answers.embed import Embeddings, embed_with
     from cellformer.training.answers.ensemble import Ensemble
+    from cellformer.training.answers.pieces import in_pieces, large_table
 
     array = output is not None and output.suffix.lower() == ".npy"
     if array and arguments.rank is not None:
@@ -62,22 +64,40 @@ def run(arguments: Namespace) -> int:
     if output is not None:
         check_folder(output)
     ensemble = Ensemble.open(arguments.run, arguments.weights)
-    found, table = embed_with(
-        ensemble.by(arguments.device, arguments.batch_size),
-        named_source(arguments.source),
-        arguments.rank,
-        arguments.pool,
-        arguments.smiles_column,
-    )
-    if array and output is not None:
-        with replace_atomically(output) as unfinished, unfinished.open("wb") as file:
-            np.save(file, found.vectors)
-    elif table is None or arguments.rank is not None:
-        write_table(found.frame(), output, table.dialect if table else Dialect())
-    else:
-        columns: dict[str, Any] = {**found.columns(), "error": list(found.reasons)}
-        write_table(attach(table.frame, columns), output, table.dialect)
-    failed = sum(map(bool, found.reasons))
+    ensemble = ensemble.by(arguments.device, arguments.batch_size)
+    reasons: list[str] = []
+
+    def found(own: Ensemble, source: Source) -> tuple[Embeddings, Table | None]:
+        vectors, table = embed_with(
+            own, source, arguments.rank, arguments.pool, arguments.smiles_column
+        )
+        reasons.extend(vectors.reasons)
+        return vectors, table
+
+    def told(vectors: Embeddings, table: Table | None) -> tuple[Any, Dialect]:
+        if table is None or arguments.rank is not None:
+            return vectors.frame(), table.dialect if table else Dialect()
+        columns: dict[str, Any] = {**vectors.columns(), "error": list(vectors.reasons)}
+        return attach(table.frame, columns), table.dialect
+
+    source = named_source(arguments.source)
+    # Cells are told by the number of their row, which a piece does not know.
+    with large_table(ensemble, source if arguments.rank is None else None) as pieces:
+        parts = (
+            [found(ensemble, source)]
+            if pieces is None
+            else (found(own, table) for table, own in in_pieces(ensemble, pieces))
+        )
+        if array and output is not None:
+            rows = np.concatenate([vectors.vectors for vectors, _ in parts])
+            with replace_atomically(output) as unfinished, unfinished.open("wb") as file:
+                np.save(file, rows)
+        elif pieces is None:
+            frame, dialect = next(told(*part) for part in parts)
+            write_table(frame, output, dialect)
+        else:
+            write_pieces((told(*part) for part in parts), output)
+    failed = sum(map(bool, reasons))
     if failed:
-        print(f"{failed} of {len(found)} have no vector; column error says why", file=sys.stderr)
-    return 1 if failed and failed == len(found) else 0
+        print(f"{failed} of {len(reasons)} have no vector; column error says why", file=sys.stderr)
+    return 1 if failed and failed == len(reasons) else 0

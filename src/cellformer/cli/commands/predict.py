@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from jsonargparse import Namespace
 
@@ -43,10 +44,12 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 def run(arguments: Namespace) -> int:
     """Writes the rows of the source in their order with new columns."""
     output = free_output(arguments)
-    from cellformer.data.tables.table import is_written, write_table
+    from cellformer.data.tables.delimited import Dialect
+    from cellformer.data.tables.table import is_written, write_pieces, write_table
     from cellformer.data.tables.writing import for_spreadsheets
     from cellformer.training.answers.ensemble import Ensemble
-    from cellformer.training.answers.predict import predict_with
+    from cellformer.training.answers.pieces import large_table
+    from cellformer.training.answers.predict import Predicted, predict_pieces, predict_with
 
     if output is not None and not is_written(output):
         raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
@@ -54,20 +57,31 @@ def run(arguments: Namespace) -> int:
         check_folder(output)
     source = named_source(arguments.source)
     ensemble = Ensemble.open(arguments.run, arguments.weights)
-    predicted = predict_with(
-        ensemble.by(arguments.device, arguments.batch_size, arguments.samples),
-        source,
-        on_error=arguments.on_error,
-        interval=arguments.interval,
-        calibrate=arguments.calibrate,
-        smiles_column=arguments.smiles_column,
-    )
-    frame = for_spreadsheets(predicted.frame) if arguments.spreadsheet else predicted.frame
-    write_table(frame, output, predicted.dialect)
-    if predicted.failed:
+    ensemble = ensemble.by(arguments.device, arguments.batch_size, arguments.samples)
+    options = {
+        name: getattr(arguments, name)
+        for name in ("on_error", "interval", "calibrate", "smiles_column")
+    }
+    rows = failed = 0
+
+    def told(part: Predicted) -> tuple[Any, Dialect]:
+        nonlocal rows, failed
+        rows, failed = rows + part.rows, failed + part.failed
+        frame = for_spreadsheets(part.frame) if arguments.spreadsheet else part.frame
+        return frame, part.dialect
+
+    # What was printed before a row fails could not be taken back.
+    piecewise = output is not None or arguments.on_error != "fail"
+    with large_table(ensemble, source if piecewise else None) as pieces:
+        if pieces is None:
+            frame, dialect = told(predict_with(ensemble, source, **options))
+            write_table(frame, output, dialect)
+        else:
+            write_pieces(map(told, predict_pieces(ensemble, pieces, **options)), output)
+    if failed:
         print(
-            f"{predicted.failed} of {predicted.rows} rows could not be predicted"
+            f"{failed} of {rows} rows could not be predicted"
             + ("; column error says why" if arguments.on_error == "null" else " and are left out"),
             file=sys.stderr,
         )
-    return 1 if predicted.rows and predicted.failed == predicted.rows else 0
+    return 1 if rows and failed == rows else 0

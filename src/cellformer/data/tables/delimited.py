@@ -11,7 +11,9 @@ import logging
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -23,6 +25,8 @@ SEPARATORS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 16
 SAMPLE_LINES = 50
 _CHUNK = 1 << 20
+BLOCK_BYTES = 1 << 24
+"""Of a text that is read piece by piece; no line may be longer."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
@@ -52,29 +56,80 @@ def read_delimited(
     Windows-1252 too, with a warning. Lines that are blank are no rows. Raises ValueError,
     naming ``where`` and the line, if the text is not a table.
     """
-    try:
-        text = _unzipped(stream)
-        if charset is None:
-            charset = detect_charset(text, where)
-            if charset == "utf-8-sig" and not _decodes(text, charset):
-                text = _mended(text, where)
+    with _readable(where):
+        written = _looked_into(stream, where, separator, charset)
+        with _in_charset(where, written.charset):
+            return _cells(written, where), written.dialect
+
+
+def delimited_pieces(
+    stream: io.BufferedIOBase,
+    where: str,
+    rows: int,
+    separator: str | None = None,
+    charset: str | None = None,
+) -> Iterator[tuple[pd.DataFrame, Dialect]]:
+    """The same cells, so many rows at a time; no more of the text is held than a few megabytes."""
+    with _readable(where):
+        written = _looked_into(stream, where, separator, charset)
+        with _in_charset(where, written.charset):
+            for frame in _pieces(written, where, rows):
+                yield frame, written.dialect
+
+
+@dataclass(frozen=True, eq=False)
+class _Written:
+    """A text, and how it was found to be written."""
+
+    text: io.BufferedIOBase
+    charset: str
+    separator: str
+    header: list[str]
+    newline: str
+
+    @property
+    def dialect(self) -> Dialect:
+        """What is kept of it."""
+        mark = self.charset in ("utf-8-sig", "utf-16", "utf-32")
+        return Dialect(self.separator, self.newline, mark)
+
+
+def _looked_into(
+    stream: io.BufferedIOBase, where: str, separator: str | None, charset: str | None
+) -> _Written:
+    text = _unzipped(stream)
+    if charset is None:
+        charset = detect_charset(text, where)
+        if charset == "utf-8-sig" and not _decodes(text, charset):
+            text = _mended(text, where)
+    with _in_charset(where, charset):
         sample = _sample(text, charset)
-        separator = separator or detect_separator(sample)
-        header = next(_records(io.StringIO(sample, newline=""), separator), (0, []))[1]
-        if not header:
-            raise ValueError(f"{where} is empty; a line with the names of the columns is needed")
-        frame = _cells(text, where, separator, charset, len(header))
+    separator = separator or detect_separator(sample)
+    header = next(_records(io.StringIO(sample, newline=""), separator), (0, []))[1]
+    if not header:
+        raise ValueError(f"{where} is empty; a line with the names of the columns is needed")
+    ending = re.search(r"\r\n|\n|\r", sample)
+    return _Written(text, charset, separator, header, ending.group() if ending else "\n")
+
+
+@contextmanager
+def _readable(where: str) -> Iterator[None]:
+    """Raises ValueError, naming ``where``, for a text that is cut short or damaged."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{where} cannot be read: {error}") from None
+
+
+@contextmanager
+def _in_charset(where: str, charset: str) -> Iterator[None]:
+    """Raises ValueError, naming ``where``, for a text in another charset, or an unknown one."""
+    try:
+        yield
     except UnicodeError:
         raise ValueError(f"{where} is not {charset}; name another data.charset, or none") from None
     except LookupError:
         raise ValueError(f"{where}: there is no data.charset {charset!r}, such as utf-8") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"{where} cannot be read: {error}") from None
-    frame.columns = pd.Index(header, dtype=object)
-    ending = re.search(r"\r\n|\n|\r", sample)
-    return frame, Dialect(
-        separator, ending.group() if ending else "\n", charset in ("utf-8-sig", "utf-16", "utf-32")
-    )
 
 
 def decoded(stream: io.BufferedIOBase, where: str, charset: str | None) -> Iterator[str]:
@@ -205,37 +260,79 @@ def _records(lines: io.TextIOBase, separator: str) -> Iterator[tuple[int, list[s
         return  # such as a cell of more than 128 kB: pyarrow decides
 
 
-def _cells(
-    stream: io.BufferedIOBase, where: str, separator: str, charset: str, width: int
-) -> pd.DataFrame:
-    """All rows below the header, columns named by number."""
-    names = [str(number) for number in range(width)]
+def _cells(written: _Written, where: str) -> pd.DataFrame:
+    """All rows below the header."""
     try:
-        table = pyarrow.csv.read_csv(
-            pa.PythonFile(stream, "r"),
-            pyarrow.csv.ReadOptions(
-                column_names=names, encoding="utf8" if charset.startswith("utf-8") else charset
-            ),
-            pyarrow.csv.ParseOptions(
-                delimiter=separator,
-                newlines_in_values=True,
-                invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
-            ),
-            pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
-        )
+        table = pyarrow.csv.read_csv(**_options(written))
     except pa.ArrowInvalid as error:
-        stream.seek(0)
-        reader = io.TextIOWrapper(stream, charset, newline="")  # type: ignore[type-var]
+        raise _explained(error, written, where) from None
+    return _framed(table.slice(1), written)
+
+
+def _pieces(written: _Written, where: str, rows: int) -> Iterator[pd.DataFrame]:
+    """The rows below the header, so many at a time; the last may have fewer."""
+    options = _options(written)
+    options["read_options"].block_size = BLOCK_BYTES
+    waiting: list[pa.RecordBatch] = []
+    count, skipped = 0, False
+    try:
+        with pyarrow.csv.open_csv(**options) as reader:
+            for batch in reader:
+                own = batch if skipped or not batch.num_rows else batch.slice(1)
+                skipped = skipped or bool(batch.num_rows)
+                waiting.append(own)
+                count += own.num_rows
+                while count >= rows:
+                    table = pa.Table.from_batches(waiting)
+                    yield _framed(table.slice(0, rows), written)
+                    waiting = table.slice(rows).to_batches()
+                    count -= rows
+    except pa.ArrowInvalid as error:
+        raise _explained(error, written, where) from None
+    if count:
+        yield _framed(pa.Table.from_batches(waiting), written)
+
+
+def _options(written: _Written) -> dict[str, Any]:
+    """How pyarrow is to read a text; columns are named by number, and the header is a row."""
+    names = [str(number) for number in range(len(written.header))]
+    utf8 = written.charset.startswith("utf-8")
+    return {
+        "input_file": pa.PythonFile(written.text, "r"),
+        "read_options": pyarrow.csv.ReadOptions(
+            column_names=names, encoding="utf8" if utf8 else written.charset
+        ),
+        "parse_options": pyarrow.csv.ParseOptions(
+            delimiter=written.separator,
+            newlines_in_values=True,
+            invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
+        ),
+        "convert_options": pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    }
+
+
+def _framed(table: pa.Table, written: _Written) -> pd.DataFrame:
+    frame: pd.DataFrame = table.to_pandas(self_destruct=True, split_blocks=True)
+    frame.columns = pd.Index(written.header, dtype=object)
+    return frame
+
+
+def _explained(error: pa.ArrowInvalid, written: _Written, where: str) -> ValueError:
+    """Which line has too few or too many cells, if that is what pyarrow stumbles over."""
+    stream, width, separator = written.text, len(written.header), written.separator
+    stream.seek(0)
+    reader = io.TextIOWrapper(stream, written.charset, newline="")  # type: ignore[type-var]
+    try:
         for number, cells in _records(reader, separator):
             if len(cells) != width:
                 sign = {",": "a comma", "\t": "a tab"}.get(separator, repr(separator))
-                raise ValueError(
+                return ValueError(
                     f"{where}, line {number}: {len(cells)} cells where the header names {width} "
                     f"columns; a cell that contains {sign} or a line break must stand in double "
                     "quotes"
-                ) from None
-        raise ValueError(f"{where} is not a table: {error}") from None
-    frame: pd.DataFrame = table.slice(1).to_pandas(self_destruct=True, split_blocks=True)
-    return frame
+                )
+    finally:
+        reader.detach()  # whoever opened the stream closes it
+    return ValueError(f"{where} is not a table: {error}")

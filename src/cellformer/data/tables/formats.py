@@ -2,14 +2,21 @@
 
 import io
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 import pandas as pd
+import pyarrow
 import pyarrow.parquet
 
 from cellformer.basics.archives import one_line
-from cellformer.data.tables.delimited import Dialect, decoded, read_delimited, sample_of
+from cellformer.data.tables.delimited import (
+    Dialect,
+    decoded,
+    delimited_pieces,
+    read_delimited,
+    sample_of,
+)
 from cellformer.data.tables.sdf import is_sdf, read_sdf
 from cellformer.data.tables.smiles_lines import is_smiles_lines, read_smiles_lines
 
@@ -34,19 +41,9 @@ def read_rows(
     Raises ValueError, naming ``where``, for a damaged file, and for a separator or a charset of
     a format that has its own.
     """
-    ending = name.lower().removesuffix(".gz").rpartition(".")[2]
-    if ending in ("csv", "tsv", "tab"):
-        return *read_delimited(stream, where, separator, charset), {}, {}
-    if ending not in ("parquet", "xlsx", "sdf", "smi"):
-        ending = "delimited" if separator else _told(stream, where, charset)
+    ending = _format(stream, where, name, separator, charset)
     if ending == "delimited":
         return *read_delimited(stream, where, separator, charset), {}, {}
-    chosen = {"separator": separator}
-    if ending in ("parquet", "xlsx"):
-        chosen["charset"] = charset
-    for option, value in chosen.items():
-        if value is not None:
-            raise ValueError(f"{option} is of no use to {where}, which has its own")
     if ending == "sdf":
         frame, faults, records = read_sdf(stream, where, charset)
         return frame, Dialect(), faults, records
@@ -54,6 +51,47 @@ def read_rows(
         return read_smiles_lines(decoded(stream, where, charset), where), Dialect(), {}, {}
     read = {"parquet": _read_parquet, "xlsx": _read_excel}[ending]
     return _guarded(read, stream, where, ending), Dialect(), {}, {}
+
+
+def row_pieces(
+    stream: io.BufferedIOBase,
+    where: str,
+    name: str,
+    rows: int,
+    separator: str | None,
+    charset: str | None,
+) -> Iterator[tuple[pd.DataFrame, Dialect]] | None:
+    """The same rows, so many at a time, of delimited text and parquet; None for other formats.
+
+    Raises as `read_rows` does, as the pieces are asked for.
+    """
+    ending = _format(stream, where, name, separator, charset)
+    if ending == "delimited":
+        return delimited_pieces(stream, where, rows, separator, charset)
+    return _parquet_pieces(stream, where, rows) if ending == "parquet" else None
+
+
+def _format(
+    stream: io.BufferedIOBase, where: str, name: str, separator: str | None, charset: str | None
+) -> str:
+    """Of a file: delimited, parquet, xlsx, sdf or smi.
+
+    Raises ValueError for a separator or a charset of a format that has its own.
+    """
+    ending = name.lower().removesuffix(".gz").rpartition(".")[2]
+    if ending in ("csv", "tsv", "tab"):
+        return "delimited"
+    if ending not in ("parquet", "xlsx", "sdf", "smi"):
+        ending = "delimited" if separator else _told(stream, where, charset)
+    if ending == "delimited":
+        return ending
+    chosen = {"separator": separator}
+    if ending in ("parquet", "xlsx"):
+        chosen["charset"] = charset
+    for option, value in chosen.items():
+        if value is not None:
+            raise ValueError(f"{option} is of no use to {where}, which has its own")
+    return ending
 
 
 def _told(stream: io.BufferedIOBase, where: str, charset: str | None) -> str:
@@ -89,6 +127,21 @@ def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
     rows.validate(full=True)  # texts that are no UTF-8
     frame: pd.DataFrame = rows.to_pandas()
     return frame
+
+
+def _parquet_pieces(
+    stream: io.BufferedIOBase, where: str, rows: int
+) -> Iterator[tuple[pd.DataFrame, Dialect]]:
+    try:
+        file = pyarrow.parquet.ParquetFile(stream)
+        for batch in file.iter_batches(batch_size=rows):
+            table = pyarrow.Table.from_batches([batch])
+            table.validate(full=True)
+            yield table.to_pandas(), Dialect()
+    except (MemoryError, GeneratorExit):
+        raise
+    except Exception as error:  # a damaged file raises nearly any kind
+        raise ValueError(f"{where} cannot be read as parquet ({one_line(error)})") from None
 
 
 def _read_excel(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:

@@ -1,8 +1,11 @@
 """A table, with a column of SMILES and any others: a file, standard input, or a data frame."""
 
+import gzip
 import io
 import os
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -10,11 +13,17 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.tables.delimited import Dialect
-from cellformer.data.tables.formats import TABLE_ENDINGS, WRITTEN_ENDINGS, read_rows
+from cellformer.data.tables.formats import (
+    TABLE_ENDINGS,
+    WRITTEN_ENDINGS,
+    read_rows,
+    row_pieces,
+)
 from cellformer.data.tables.writing import write_delimited
 
 if TYPE_CHECKING:
@@ -142,6 +151,29 @@ def read_table(
         return Table(str(file), *read_rows(opened, str(file), file.name, separator, charset))
 
 
+PIECE_ROWS = 16_384
+"""Rows of a table that is read piece by piece."""
+
+
+@contextmanager
+def opened_pieces(
+    path: str | os.PathLike[str], separator: str | None = None, charset: str | None = None
+) -> Iterator[Iterator[Table] | None]:
+    """A file's rows as tables of `PIECE_ROWS` each, so that its size does not matter.
+
+    None for formats that are read as a whole, and for the standard input. Raises as `read_table`
+    does, for what stands in a later row when that is reached.
+    """
+    file = Path(path)
+    if os.fspath(path) == STANDARD_STREAM or not file.exists():
+        yield None
+        return
+    with file.open("rb") as opened:
+        where = str(file)
+        found = row_pieces(opened, where, file.name, PIECE_ROWS, separator, charset)
+        yield None if found is None else (Table(where, *contents) for contents in found)
+
+
 def write_table(
     frame: pd.DataFrame, path: str | os.PathLike[str] | None, dialect: Dialect | None = None
 ) -> None:
@@ -155,24 +187,75 @@ def write_table(
         write_delimited(frame, sys.stdout, Dialect(dialect.separator))
         return
     file = Path(path)
-    ending = file.name.lower().removesuffix(".gz")
-    if ending.endswith(".parquet"):
+    if _is_parquet(file):
         with replace_atomically(file) as unfinished:
             _of_one_kind(frame).to_parquet(unfinished, index=False)
         return
-    separator = dialect.separator
-    if ending.endswith((".tsv", ".tab")):
-        separator = "\t"
-    elif ending.endswith(".csv") and separator == "\t":
-        separator = ","
     with replace_atomically(file) as unfinished:
         write_delimited(
             frame,
             unfinished,
-            replace(dialect, separator=separator),
+            _dialect_of(file, dialect),
             encoding="utf-8-sig" if dialect.mark else "utf-8",
             compression="gzip" if file.name.lower().endswith(".gz") else None,
         )
+
+
+def write_pieces(
+    frames: Iterable[tuple[pd.DataFrame, Dialect]], path: str | os.PathLike[str] | None
+) -> None:
+    """Writes the rows of several frames with the same columns one after the other, as `write_table`
+    does; raises what making a frame raises, and then leaves no file.
+
+    A parquet file has the kinds of columns of the first frame, texts where it has nothing in one.
+    """
+    if path is None:
+        for number, (frame, dialect) in enumerate(frames):
+            write_delimited(frame, sys.stdout, Dialect(dialect.separator), header=not number)
+        return
+    file = Path(path)
+    with replace_atomically(file) as unfinished, ExitStack() as stack:
+        if _is_parquet(file):
+            _write_parquet_pieces((frame for frame, _ in frames), unfinished)
+            return
+        sink: Any = None
+        for frame, dialect in frames:
+            first = sink is None
+            if first:
+                binary: Any = stack.enter_context(unfinished.open("wb"))
+                if file.name.lower().endswith(".gz"):
+                    binary = stack.enter_context(gzip.GzipFile("", "wb", fileobj=binary))
+                encoding = "utf-8-sig" if dialect.mark else "utf-8"
+                sink = stack.enter_context(io.TextIOWrapper(binary, encoding, newline=""))
+            write_delimited(frame, sink, _dialect_of(file, dialect), header=first)
+
+
+def _write_parquet_pieces(frames: Iterable[pd.DataFrame], unfinished: Path) -> None:
+    with ExitStack() as stack:
+        writer: pyarrow.parquet.ParquetWriter | None = None
+        for frame in frames:
+            table = pa.Table.from_pandas(_of_one_kind(frame), preserve_index=False)
+            if writer is None:
+                schema = pa.schema(
+                    pa.field(each.name, pa.string() if pa.types.is_null(each.type) else each.type)
+                    for each in table.schema
+                )
+                writer = stack.enter_context(pyarrow.parquet.ParquetWriter(unfinished, schema))
+            writer.write_table(table.cast(writer.schema))
+
+
+def _is_parquet(file: Path) -> bool:
+    return file.name.lower().endswith(".parquet")
+
+
+def _dialect_of(file: Path, dialect: Dialect) -> Dialect:
+    """That of the rows, but with the separator that the ending of a file means."""
+    ending = file.name.lower().removesuffix(".gz")
+    if ending.endswith((".tsv", ".tab")):
+        return replace(dialect, separator="\t")
+    if ending.endswith(".csv") and dialect.separator == "\t":
+        return replace(dialect, separator=",")
+    return dialect
 
 
 def _of_one_kind(frame: pd.DataFrame) -> pd.DataFrame:

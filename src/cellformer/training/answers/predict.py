@@ -2,9 +2,10 @@
 
 import logging
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,15 +13,16 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from cellformer.data.dataset import Task
+from cellformer.data.dataset import GraphSet, Task
 from cellformer.data.preparation import Source
 from cellformer.data.tables.delimited import Dialect
 from cellformer.data.tables.frames import attach
-from cellformer.data.tables.table import ArrowFrame
+from cellformer.data.tables.table import ArrowFrame, Table
 from cellformer.training.answers.answer import answer, open_input, residuals_for
 from cellformer.training.answers.atom_predictions import listed_by_row
-from cellformer.training.answers.conformal import Ends
+from cellformer.training.answers.conformal import Ends, Residuals
 from cellformer.training.answers.ensemble import Ensemble, pooled, uncertainty
+from cellformer.training.answers.pieces import in_pieces
 
 logger = logging.getLogger(__name__)
 
@@ -94,19 +96,67 @@ def predict_with(
     smiles_column: str | None = None,
 ) -> Predicted:
     """Does what `predict` does with models that are open already, and tells more."""
-    rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
-    residuals = None
-    if interval is not None:
-        residuals = residuals_for(ensemble, calibrate)
-        residuals.reach(interval)  # raises before anything is predicted
-    elif calibrate is not None:
-        raise ValueError("rows to calibrate on are of use only with the level of an interval")
-    answers = answer(ensemble, rows)
-    for target, unit in zip(ensemble.task.targets, ensemble.task.units, strict=False):
+    opened = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
+    level = _level_of(ensemble, interval, calibrate)
+    _tell_units(ensemble.task)
+    return _predicted(ensemble, source, opened, on_error, level)
+
+
+def predict_pieces(
+    ensemble: Ensemble,
+    tables: Iterable[Table],
+    on_error: OnError = "null",
+    interval: float | None = None,
+    calibrate: Source | None = None,
+    smiles_column: str | None = None,
+) -> Iterator[Predicted]:
+    """What `predict_with` says of a table that is given piece by piece.
+
+    No more than a piece is held; what is prepared of it is not kept in the cache.
+    """
+    level = _level_of(ensemble, interval, calibrate)
+    _tell_units(ensemble.task)
+    first = 0
+    for table, own in in_pieces(ensemble, tables):
+        opened = open_input(own, table, labeled=False, smiles_column=smiles_column)
+        yield _predicted(own, table, opened, on_error, level, first)
+        first += len(table)
+
+
+Level: TypeAlias = tuple[Residuals, float]
+"""The errors that calibrate intervals, and how probable these are to hold the truth."""
+
+
+def _level_of(ensemble: Ensemble, interval: float | None, calibrate: Source | None) -> Level | None:
+    if interval is None:
+        if calibrate is not None:
+            raise ValueError("rows to calibrate on are of use only with the level of an interval")
+        return None
+    residuals = residuals_for(ensemble, calibrate)
+    residuals.reach(interval)  # raises before anything is predicted
+    return residuals, interval
+
+
+def _tell_units(task: Task) -> None:
+    for target, unit in zip(task.targets, task.units, strict=False):
         if unit:
             logger.info("predictions of %s are in %s", target, unit)
+
+
+def _predicted(
+    ensemble: Ensemble,
+    source: Source,
+    opened: tuple[GraphSet, Table | None],
+    on_error: OnError,
+    level: Level | None,
+    first_row: int = 0,
+) -> Predicted:
+    """The answers as a table; ``first_row`` is the number of the first one in its file."""
+    rows, table = opened
+    answers = answer(ensemble, rows)
     ends = None
-    if residuals is not None and interval is not None:
+    if level is not None:
+        residuals, interval = level
         ends = residuals.interval(ensemble.task, pooled(ensemble.task, answers.outputs), interval)
     added = {**columns_of(ensemble.task, answers.outputs, ends), "error": list(answers.reasons)}
     if table is not None:
@@ -124,8 +174,8 @@ def predict_with(
             first = int(frame["row"].iloc[first])
         raise RowError(
             f"{rows.name}: {len(failed)} of {len(rows)} rows have no prediction, the first is row "
-            f"{first} (counted from 0): {added['error'][failed[0]]}",
-            first,
+            f"{first_row + first} (counted from 0): {added['error'][failed[0]]}",
+            first_row + first,
         )
     kept = np.setdiff1d(np.arange(len(added["error"])), failed) if on_error == "skip" else None
     frame = attach(frame, added, kept)

@@ -35,6 +35,7 @@ class TrainedRun:
     preparation: Preparation
     recipe: Recipe
     module: CellularModule
+    cache_dir: Path | None = None  # of what is prepared to be answered; None: the usual cache
 
     @classmethod
     def open(cls, path: Path, weights: str = "best") -> "TrainedRun":
@@ -61,7 +62,12 @@ class TrainedRun:
         Rows over a limit of the lifting count as failures, as invalid ones do. Raises
         NoComplexError if there are only failures.
         """
-        return self.preparation.stored(rows, workers=self.config.data.workers, over_limit="skip")
+        return self.preparation.stored(
+            rows,
+            workers=self.config.data.workers,
+            over_limit="skip",
+            cache_dir=self.cache_dir,
+        )
 
     def outputs(
         self,

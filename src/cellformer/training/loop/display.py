@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import nn
 
+from cellformer.basics.progress import told_as_a_whole
 from cellformer.model.described import DescribedTransformer
 from cellformer.model.kernel_head import KernelHead
 from cellformer.training.runs.curve import JOINT
@@ -147,7 +148,8 @@ class PredictionBar(Bar):
     ) -> None:
         """Moves the bar, which a single batch does not need."""
         total = sum(map(int, trainer.num_predict_batches))
-        if total > 1 and not self.bar.task_ids and self.bar.console.is_terminal:
+        shown = self.bar.console.is_terminal and not told_as_a_whole()
+        if total > 1 and not self.bar.task_ids and shown:
             self.bar.add_task("", total=total)
             self.bar.start()
         for task in self.bar.task_ids:

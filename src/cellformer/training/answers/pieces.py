@@ -1,0 +1,53 @@
+"""A table that is answered piece by piece, whatever its size."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain, islice
+
+from cellformer.basics.cache import cache_entry
+from cellformer.basics.owners import clear_once, remove, unfinished
+from cellformer.basics.progress import progress
+from cellformer.data.tables.table import Table, is_table, opened_pieces
+from cellformer.training.answers.ensemble import Ensemble
+
+
+@contextmanager
+def large_table(ensemble: Ensemble, source: object) -> Iterator[Iterator[Table] | None]:
+    """The pieces of a file that has several; None for any other source, to be read as a whole.
+
+    So are tables with descriptors of their own, whose columns are read as all of their cells say.
+    Meanwhile a bar counts the rows.
+    """
+    preparation = ensemble.runs[0].preparation
+    whole = preparation.reader is not None or preparation.columns
+    if whole or not isinstance(source, str | os.PathLike) or not is_table(source):
+        yield None
+        return
+    with opened_pieces(source, preparation.separator, preparation.charset) as pieces:
+        first = [] if pieces is None else [*islice(pieces, 2)]
+        if pieces is None or len(first) < 2:
+            yield None
+            return
+        with progress("Reading and answering", None, whole=True) as done:
+            yield _counted(chain(first, pieces), done)
+
+
+def _counted(pieces: Iterable[Table], done: Callable[[int], None]) -> Iterator[Table]:
+    for piece in pieces:
+        yield piece
+        done(len(piece))
+
+
+def in_pieces(ensemble: Ensemble, tables: Iterable[Table]) -> Iterator[tuple[Table, Ensemble]]:
+    """Each table with models that prepare it in a folder of its own, which then goes."""
+    for table in tables:
+        place = cache_entry("answered", "piece")
+        clear_once(place.parent)
+        folder = unfinished(place)
+        first, *others = ensemble.runs
+        try:
+            yield table, replace(ensemble, runs=(replace(first, cache_dir=folder), *others))
+        finally:
+            remove(folder)
