@@ -58,6 +58,9 @@ def test_a_training_begins_with_it(folder, monkeypatch, caplog):
         words = ["few.csv", "--target", "u", "--from", "base", "--epochs", "1", "-o", "run"]
         assert main(["train", *words, "--data.molecule_descriptors", "none"]) == 0
     assert "begins with the weights of base" in caplog.text
+    shapes = [cf.load(run).config.model for run in ("base", "run")]
+    assert [shape.width for shape in shapes] == [16, 16]
+    assert [shape.readout_layers for shape in shapes] == [0, cf.RunConfig().model.readout_layers]
     ours = load_file("run/best.safetensors")
     assert len(ours["embedding.positions.0.linear.bias"]) == 16
     assert len(np.asarray(cf.embed("base", ["CCO", "CCN"]))[0]) == 16

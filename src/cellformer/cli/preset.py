@@ -14,6 +14,8 @@ OF_A_START = (
     "data.radius", "data.encodings", "data.encoding_size", "data.features", "data.ring_features",
 )  # fmt: skip
 """What weights of another run can only be taken with: fields, and a group of them."""
+OF_TARGETS = ("model.readout", "model.readout_layers", "model.readout_dropout")
+"""What of these belongs to the targets of a pretraining, which nobody learns afterwards."""
 
 
 def add_preset(parser: Parser, what: str) -> None:
@@ -40,8 +42,9 @@ def defaults_in(arguments: Sequence[str], preset: RunConfig | None = None) -> di
         config = RunFolder.around(Path(start)).config
         if config.exists():
             theirs = flatten(RunConfig.from_json(config))
+            skipped = OF_TARGETS if theirs["data.computed_targets"] else ()
             defaults |= {name: value for name, value in theirs.items()
-                         if name.startswith(OF_A_START)}  # fmt: skip
+                         if name.startswith(OF_A_START) and name not in skipped}  # fmt: skip
     return defaults
 
 

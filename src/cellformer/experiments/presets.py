@@ -106,8 +106,9 @@ PRETRAINING = RunConfig(
         split="random",
         fractions=(0.97, 0.03, 0.0),
     ),
-    optimizer=OptimizerConfig(weight_decay=0.01),
-    training=TrainingConfig(epochs=10, batch_size=128),
+    # The usual readout narrows to a quarter of the width, too little for hundreds of targets.
+    model=ArchitectureConfig(readout_layers=0),
+    training=TrainingConfig(epochs=10, batch_size=128, loss="huber"),
     objectives=ObjectivesConfig(masked=0.3, pairs=0.1),
 )
 """Where the values of ``cellformer pretrain`` start from: what it learns needs no labels."""
