@@ -10,7 +10,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 from cellformer.lifting.lift import Lifted
-from cellformer.lifting.searches.growing_arrays import grown
+from cellformer.lifting.searches.growing_arrays import copy_to, grown
 from cellformer.lifting.skeleton import attach_all_cycles, attach_cycles
 
 
@@ -124,7 +124,8 @@ def _of_each(vertex_offsets, edge_offsets, edges):
         of_graph[graph + 1] = cells + len(ends) - 1
         vertices = grown(vertices, size + len(found))
         offsets = grown(offsets, of_graph[graph + 1] + 1)
-        vertices[size : size + len(found)] = found
-        offsets[cells + 1 : of_graph[graph + 1] + 1] = ends[1:] + size
+        copy_to(vertices, size, found)
+        for cell in range(1, len(ends)):
+            offsets[cells + cell] = ends[cell] + size
         size += len(found)
     return vertices[:size], offsets[: of_graph[-1] + 1], of_graph

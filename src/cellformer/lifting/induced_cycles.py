@@ -12,7 +12,7 @@ from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import ranges
 from cellformer.complexes.many.ragged_graphs import RaggedGraphs
 from cellformer.lifting.lift import Lifted, OverLimit, check_limits
-from cellformer.lifting.searches.growing_arrays import grown
+from cellformer.lifting.searches.growing_arrays import copy_to, grown
 from cellformer.lifting.searches.limited_cycles import (
     COMPLETE,
     TOO_MANY_CELLS,
@@ -130,7 +130,7 @@ def _search(starts, neighbors, max_length, max_cells, max_steps):
                         return vertices[:size], ends[:cells], TOO_MANY_CELLS
                     vertices = grown(vertices, size + last + 2)
                     ends = grown(ends, cells + 1)
-                    vertices[size : size + last + 1] = path[: last + 1]
+                    copy_to(vertices, size, path[: last + 1])
                     vertices[size + last + 1] = w
                     size += last + 2
                     ends[cells] = size

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cellformer.attention.cpu import compiled
-from cellformer.attention.cpu.compiled import SMALL, Work, kernel, run
+from cellformer.attention.cpu.compiled import SMALL, Work, kernel, part_of_kernel, run
 
 
 def add_parts(part, parts, total):
@@ -91,3 +91,12 @@ def test_without_a_folder_for_the_cache_it_is_compiled_without(monkeypatch):
     total = np.zeros(8, np.int64)
     run([Work(kernel(add_parts), 0, (total,))])
     assert total[0] == 1
+
+
+def test_a_part_of_a_kernel_is_called_by_compiled_code_alone():
+    double = part_of_kernel(lambda number: 2 * number)
+    assert numba.njit(lambda number: double(number) + 1)(3) == 7
+    with pytest.raises(TypeError, match="not callable"):
+        double(3)
+    with pytest.raises(TypeError, match="not callable"):
+        double(3.0)  # of a kind that no compiled code asked for

@@ -9,9 +9,10 @@ from cellformer.encodings.numerics.inverse_lanczos import bottom_vectors, compon
 def solved(network, count):
     laplacian = nx.laplacian_matrix(network).astype(np.float64)
     csr = sparse.csr_array(laplacian)
-    labels, kernel = components(csr.indptr, csr.indices)
+    pattern = csr.indptr.astype(np.int64), csr.indices.astype(np.int64)  # as they are compiled for
+    labels, kernel = components(*pattern)
     trivial = np.ones(len(network))
-    found = bottom_vectors(csr.indptr, csr.indices, csr.data, trivial, labels, kernel, count)
+    found = bottom_vectors(*pattern, csr.data, trivial, labels, kernel, count)
     return laplacian.toarray(), kernel, *found
 
 

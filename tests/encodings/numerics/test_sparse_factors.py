@@ -16,9 +16,10 @@ def laplacian(seed, count, density):
 def factors(matrix, shift):
     """L, D and the order, as arrays."""
     csr = sparse.csr_array(matrix)
-    order, bounds, rows = elimination(csr.indptr, csr.indices)
+    pattern = csr.indptr.astype(np.int64), csr.indices.astype(np.int64)  # as they are compiled for
+    order, bounds, rows = elimination(*pattern)
     lower, pivots = np.empty(len(rows)), np.empty(len(matrix))
-    factorize(csr.indptr, csr.indices, csr.data, shift, order, bounds, rows, lower, pivots)
+    factorize(*pattern, csr.data, shift, order, bounds, rows, lower, pivots)
     strict = sparse.csc_array((lower, rows, bounds), shape=matrix.shape).toarray()
     return np.eye(len(matrix)) + strict, pivots, order, (bounds, rows, lower)
 

@@ -10,12 +10,16 @@ from typing import Any, NamedTuple
 import numba
 import torch
 
+from cellformer.attention.cpu.linked import LinkingCompiler
 from cellformer.attention.cpu.threads import on_threads
 
 logger = logging.getLogger(__name__)
 
 PARTS_PER_THREAD = 4  # so that no one waits long for a thread that was late
 SMALL = 100_000  # numbers read and written, below which threads cost more than they save
+
+KERNEL: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+"""Options of Numba's; C never calls."""
 
 
 def kernel(function: Callable[..., None]) -> Any:
@@ -25,15 +29,17 @@ def kernel(function: Callable[..., None]) -> Any:
     processes where Numba finds a folder to write to. A division by zero gives infinity. The
     global interpreter lock is released.
     """
+    options = KERNEL | {"nogil": True}
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # Numba's: there is no such folder
-        return numba.njit(nogil=True, error_model="numpy")(function)
+        return numba.njit(**options)(function)
 
 
 def part_of_kernel(function: Callable[..., Any]) -> Any:
-    """Compiles a function for kernels to call."""
-    return numba.njit(error_model="numpy")(function)
+    """Compiles a function for kernels to call; Python cannot."""
+    options = KERNEL | {"no_cpython_wrapper": True, "pipeline_class": LinkingCompiler}
+    return numba.njit(**options)(function)
 
 
 class Work(NamedTuple):

@@ -17,6 +17,7 @@ from cellformer.encodings.numerics.lowest_eigenvectors import (
     kernel_basis,
     smallest_eigenvectors,
 )
+from cellformer.lifting.searches.growing_arrays import copy_to
 
 _SPARE = 4  # columns for vectors that complete the last eigenspace
 _SIMPLE, _REPEATED, _ELSEWHERE = 0, 1, 2  # nothing, bases of eigenspaces, everything is to be done
@@ -98,7 +99,7 @@ def _solve(starts, columns, entries, offsets, trivial, count, most, vectors, val
         own_entries = entries[own]
         own_labels, kernel = components(own_starts, own_columns)
         wanted = count - (kernel - 1)
-        labels[first:stop] = own_labels
+        copy_to(labels, first, own_labels)
         if wanted <= 0:
             state[block] = _SIMPLE
             kernels[block] = kernel
@@ -111,7 +112,7 @@ def _solve(starts, columns, entries, offsets, trivial, count, most, vectors, val
         state[block] = _SIMPLE
         kernels[block] = kernel
         radii[block] = radius
-        values[block, : len(found)] = found
+        copy_to(values[block], 0, found)
         for i in range(len(found)):
             if i and found[i] - found[i - 1] <= SAME * radius:
                 state[block] = _REPEATED

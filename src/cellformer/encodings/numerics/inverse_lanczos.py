@@ -15,6 +15,7 @@ from numba import njit
 from cellformer.encodings.numerics.lowest_eigenvectors import SAME
 from cellformer.encodings.numerics.sparse_factors import elimination, factorize, solve
 from cellformer.encodings.numerics.tridiagonal import tridiagonal_eigenvectors
+from cellformer.lifting.searches.growing_arrays import copy_to
 
 _SHIFT = 1e-3  # relative to the spectral radius: keeps the inverse off the kernel
 _STEPS = 100  # at most
@@ -94,13 +95,14 @@ def bottom_vectors(starts, columns, entries, trivial, labels, kernel, count):
     for v in range(n):  # a fixed start, by a linear congruential generator
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         basis[0, v] = np.float64(state >> np.uint64(11)) * 2.0**-52 - 1.0
-    _without_kernel(basis[0], null, own, products)
-    basis[0] /= np.sqrt((basis[0] ** 2).sum())
+    beginning = basis[0]
+    _without_kernel(beginning, null, own, products)
+    beginning /= np.sqrt((beginning**2).sum())
     done = 0
     first_check = 2 * count + (8 if n >= _LARGE else 16)
     while True:
         following = basis[done + 1]
-        following[:] = basis[done]
+        copy_to(following, 0, basis[done])
         solve(bounds, rows, lower, pivots, following)
         _without_kernel(following, null, own, products)
         before = basis[: done + 1]

@@ -5,6 +5,8 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
+from cellformer.lifting.searches.growing_arrays import copy_to
+
 _SWEEPS = 40  # of one eigenvalue; two are the rule
 
 
@@ -19,7 +21,7 @@ def tridiagonal_eigenvectors(diagonal, off):
     n = len(diagonal)
     d = diagonal.copy()
     e = np.zeros(n)
-    e[: n - 1] = off[: n - 1]
+    copy_to(e, 0, off[: n - 1])
     z = np.eye(n)
     for low in range(n):
         for sweep in range(_SWEEPS + 1):

@@ -12,7 +12,7 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
-from cellformer.lifting.searches.growing_arrays import grown
+from cellformer.lifting.searches.growing_arrays import copy_to, grown
 from cellformer.lifting.searches.limited_cycles import (
     COMPLETE,
     TOO_MANY_CELLS,
@@ -226,7 +226,7 @@ def _relevant(lengths, vectors, rank, steps, max_steps):
                 if steps > max_steps:
                     return relevant, steps
                 if bit >= 0:
-                    basis[rows] = vectors[i]
+                    copy_to(basis[rows], 0, vectors[i])
                     row_of[bit] = rows
                     rows += 1
         first = stop

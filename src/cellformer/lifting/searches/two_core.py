@@ -5,6 +5,8 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
+from cellformer.lifting.searches.growing_arrays import copy_to
+
 
 @njit(cache=True)
 @no_type_check  # compiled functions have no Python signature to check
@@ -19,7 +21,7 @@ def two_core(num_vertices, edges):
         degree[low] += 1
         degree[high] += 1
     starts = np.zeros(num_vertices + 1, np.int64)
-    starts[1:] = np.cumsum(degree)
+    copy_to(starts, 1, np.cumsum(degree))
     every = np.empty(2 * len(edges), np.int64)
     fill = starts[:-1].copy()
     for low, high in edges:
@@ -39,7 +41,7 @@ def two_core(num_vertices, edges):
 
     kept = degree >= 2
     core_starts = np.zeros(num_vertices + 1, np.int64)
-    core_starts[1:] = np.cumsum(np.where(kept, degree, 0))
+    copy_to(core_starts, 1, np.cumsum(np.where(kept, degree, 0)))
     neighbors = np.empty(core_starts[-1], np.int64)
     fill = core_starts[:-1].copy()
     for v in range(num_vertices):  # visited in ascending order, so every list is ascending
