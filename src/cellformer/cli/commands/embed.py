@@ -77,7 +77,8 @@ def run(arguments: Namespace) -> int:
     else:
         columns: dict[str, Any] = {**found.columns(), "error": list(found.reasons)}
         write_table(attach(table.frame, columns), output, table.dialect)
-    failed = sum(map(bool, found.reasons))
-    if failed:
-        print(f"{failed} of {len(found)} have no vector; column error says why", file=sys.stderr)
-    return 1 if failed and failed == len(found) else 0
+    failed = np.array([bool(reason) for reason in found.reasons], bool)
+    if failed.any():
+        lost, rows = len(np.unique(found.row[failed])), len(np.unique(found.row))
+        print(f"{lost} of {rows} rows have no vector; column error says why", file=sys.stderr)
+    return 1 if failed.any() and failed.all() else 0
