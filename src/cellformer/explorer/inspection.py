@@ -22,7 +22,7 @@ from cellformer.report.sections import LEVEL
 from cellformer.training.answers.conformal import Ends, Residuals
 from cellformer.training.answers.trained_run import TrainedRun
 
-MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
+MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 30_000
 MOST_EXAMPLES = 200
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 OF_COMPLEXES = ("complex", "attention", "contributions")

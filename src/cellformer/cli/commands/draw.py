@@ -241,6 +241,8 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
 
     explained = explain(trained, cells, chosen["method"], chosen["of-output"])
     told = title or f"prediction {explained.prediction:.4g}, by {chosen['method']}"
+    if explained.told and not title:
+        told += f"\n{explained.told}"
     return draw_contributions(cells, explained, positions, labels, told, theme=theme,
                               orders=orders)  # fmt: skip
 
