@@ -10,6 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from cellformer.complexes.cell_complex import CellComplex
@@ -77,8 +78,6 @@ def draw_predictions(
         else:
             _add_bar(ax, colormap, norm, theme)
     figure = figure_of(axes[0])
-    if engine := figure.get_layout_engine():
-        engine.set(h_pad=0.15)  # type: ignore[call-arg]  # inches: words above axes of equal aspect
     if title:
         figure.suptitle(title, color=theme.ink, parse_math=False)
     return figure
@@ -125,6 +124,8 @@ def _add_bar(ax: Axes, colormap: Colormap, norm: Normalize, theme: Theme) -> Non
         ScalarMappable(norm, colormap), ax=ax, location="bottom", shrink=0.8, pad=0.03
     )
     bar.ax.tick_params(colors=theme.ink)
+    bar.locator = MaxNLocator(4)  # numbers with many digits do not meet
+    bar.update_ticks()
     bar.outline.set_visible(False)
 
 

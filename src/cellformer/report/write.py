@@ -192,7 +192,7 @@ def _colored(
 ) -> tuple[str, str]:
     """For light and for dark pages: the complex of a row by truth, prediction and error."""
     cells, own = outcome.complex_of(row), outcome.parts[part].of_complex(row)
-    smiles = outcome.smiles(row)
+    smiles = outcome.drawn(row)
     places = outcome.graphs.graph(row).positions if smiles is None else molecule_positions(smiles)
     task, truth = run.recipe.task, outcome.truth_of(row)
     told = f"{_name(outcome, row)} colored by {task.targets[target]}"
