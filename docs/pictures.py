@@ -231,9 +231,13 @@ def readout(theme: cf.Theme) -> Figure:
     for place in _places(cells):
         arrow = {"arrowstyle": "-|>", "color": theme.faint, "connectionstyle": "arc3,rad=-0.08"}
         ax.annotate("", (2.9, 0.9), place + np.array([0.12, 0]), arrowprops=arrow, zorder=15)
-    for x, words in ((1.75, "MLP of\neach vertex"), (3.1, SUM), (4.1, "prediction")):
+    for x, y, words in (
+        (2.1, 1.75, "MLP of\neach vertex"),
+        (3.1, 0.9, SUM),
+        (4.1, 0.9, "prediction"),
+    ):
         size = 22 if words == SUM else 11
-        write(ax, np.array([x, 0.9]), words, size, theme)
+        write(ax, np.array([x, y]), words, size, theme)
     ax.annotate("", (3.75, 0.9), (3.25, 0.9), arrowprops={"arrowstyle": "-|>", "color": theme.ink})
     return figure_of(ax)
 

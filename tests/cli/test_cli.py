@@ -86,7 +86,15 @@ def test_a_misspelt_key_in_a_file_gets_the_nearest_right_one(tmp_path, capsys):
     path.write_text("model: {widht: 3}\n")
     with pytest.raises(SystemExit):
         main(["train", "nci", "--config", str(path)])
-    assert "Did you mean --model.width?" in capsys.readouterr().err
+    assert "config.yaml: there is no field model.widht" in (told := capsys.readouterr().err)
+    assert "Did you mean model.width?" in told
+
+
+def test_a_file_may_give_one_target_as_a_word(csv_file, tmp_path, capsys):
+    path = tmp_path / "config.yaml"
+    path.write_text("target: lenght\n")
+    assert main(["train", str(csv_file), "--config", str(path), *FAST]) == 1
+    assert "no column 'lenght'; did you mean 'length'" in capsys.readouterr().err
 
 
 def test_a_message_without_an_unknown_word_gets_no_hint():

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from rdkit import Chem
 
 from cellformer.cli.main import main
 from tiny import SMILES
@@ -23,6 +24,10 @@ WORDS = ("train", "val", "holdout")
 def table(header, value, separator=","):
     lines = [f"{text}{separator}{value(row)}" for row, text in enumerate(ROWS)]
     return "\n".join([header, *lines]) + "\n"
+
+
+def atoms(row):
+    return Chem.MolFromSmiles(ROWS[row]).GetNumAtoms()
 
 
 FILES = {
@@ -46,6 +51,10 @@ FILES = {
     "letter.docx": "Dear",
     "wrong.yaml": "model: {width: wide}\n",
     "key.yaml": "model: {widht: 3}\n",
+    "short.yaml": "epochs: 3\ntraining: {epochs: 4}\n",
+    "no_part.yaml": "trainnig: {epochs: 3}\n",
+    "above.csv": table("smiles;y", lambda row: "[" + "0.5, " * (atoms(row) - 1) + ">5]", ";"),
+    "ppm.csv": table("smiles,y", lambda row: "[0.1 ppm; 2 ppm]"),
     "torn.yaml": "model: {width: [3\n",
     "list.yaml": "- 3\n",
     "space.yaml": "optimizer.peak_rat: {log_uniform: [1e-5, 1e-2]}\n",
@@ -109,7 +118,11 @@ MISTAKES = [
     ("predict run t.csv --interval wide", 2, "--interval must be a number, got wide"),
     # configurations
     ("train t.csv --config no.yaml", 2, "--config: File does not exist", "no.yaml"),
-    ("train t.csv --config key.yaml", 2, "model.widht", "Did you mean --model.width?"),
+    ("train t.csv --config key.yaml", 2, "key.yaml: there is no field model.widht"
+     , "Did you mean model.width?"),
+    ("train t.csv --config no_part.yaml", 2, "no_part.yaml: there is no field trainnig.epochs"
+     , "Did you mean training.epochs?"),
+    ("train t.csv --config short.yaml", 2, "short.yaml: training.epochs is there twice"),
     ("train t.csv --config torn.yaml", 2, "parsing a flow sequence", "line 1"),
     ("train t.csv --config list.yaml", 2, "fields are needed, as in {training: {epochs: 5}}"),
     # values and what goes together
@@ -163,6 +176,9 @@ MISTAKES = [
     (f"{Y} --data.descriptors t", 1, "t.csv has no column 't'"),
     (learn("warm.csv") + " --data.descriptors t", 1, "'t' is no column of numbers: row 0"),
     (f"{Y} --data.targets_of atoms", 1, "only in 1 of 12 rows a list of column 'y'", "row 1 "),
+    (f"{Y} --data.targets_of vertices", 1, "of a table are of atoms or bonds", "be vertices"),
+    (learn("above.csv"), 1, "is '>5', not a finite number; leave a bound blank"),
+    (learn("ppm.csv"), 1, "value 0 of row 0", "'0.1 ppm', but lists take no units"),
     (f"{Y} --data.kind binary", 1, "0.5 is no class", "as a regression"),
     (f"{KIND} --data.kind regression", 1, "row 0 (counted from 0) is 'a'"),
     (f"{KIND} --data.metric rmse", 1, "one of rocauc, accuracy, not rmse"),

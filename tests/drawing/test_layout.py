@@ -9,9 +9,12 @@ from scipy.spatial import Delaunay
 
 from cellformer.complexes import examples
 from cellformer.complexes.cell_complex import CellComplex
+from cellformer.complexes.graph import Graph
 from cellformer.complexes.polygons import edge_boundary, edge_ends
 from cellformer.drawing.crossings import crossings
 from cellformer.drawing.layout import LARGE, layout
+from cellformer.lifting.lift import lift
+from cellformer.lifting.rings import Rings
 from strategies import NAMED, complexes
 
 
@@ -137,3 +140,29 @@ def test_edges_cross_where_they_must():
 )
 def test_crossings_are_counted(points, number):
     assert crossings(np.array(points, float), np.array([(0, 1), (2, 3)])) == number
+
+
+@pytest.mark.parametrize(
+    "smiles",
+    ["c1ccc(cc1)-c1ccc(cc1)C(=O)NCC(C)c1ccccc1S(=O)(=O)C", "C1CCC2(CC1)OCCO2",
+     "O=C(Nc1ccc2ccccc2c1)C1CCN(CC1)Cc1ccccn1"],
+)  # fmt: skip
+def test_rings_of_molecules_lie_beside_each_other_with_edges_of_like_length(smiles):
+    cells = lift(Graph.from_smiles(smiles), Rings())
+    points, ends = layout(cells), edge_ends(cells)
+    assert crossings(points, ends) == 0
+    lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+    assert lengths.min() > 0.7
+    assert lengths.max() < 1.4
+    for ring in range(cells.num_cells[2]):
+        corners = np.unique(ends[cells.boundary(2)[:, [ring]].nonzero()[0]])
+        others = np.setdiff1d(np.arange(cells.num_vertices), corners)
+        center = points[corners].mean(axis=0)
+        radius = np.linalg.norm(points[corners] - center, axis=1).min()
+        assert (np.linalg.norm(points[others] - center, axis=1) > radius).all()
+
+
+def test_a_graph_that_cannot_lie_outside_is_untangled_all_the_same():
+    cells = skeleton(nx.dodecahedral_graph())
+    points = layout(cells)
+    assert crossings(points, edge_ends(cells)) == 0

@@ -10,6 +10,8 @@ from matplotlib.patches import Circle, FancyArrowPatch
 from cellformer.complexes.examples import house
 from cellformer.complexes.graph import Graph
 from cellformer.drawing.cochains import draw_cochains
+from cellformer.drawing.flows import draw_flow
+from cellformer.drawing.predictions import draw_predictions
 from cellformer.drawing.subdivision import draw_subdivision
 from cellformer.drawing.transitions import draw_transitions
 from cellformer.encodings.bspe import BSPe
@@ -81,3 +83,22 @@ def test_cochains_have_a_row_for_each_cell_and_a_column_for_each_value():
     np.testing.assert_array_equal(encodings.get_array(), np.full((1, 3), 0.5))  # a single ring
     bare = draw_cochains(Rings()(Graph.from_edges([(0, 1)])))
     assert "no values" in bare.axes[1].get_title()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        draw_subdivision,
+        lambda cells: draw_transitions(cells, 1, 0),
+        lambda cells: draw_flow(cells, np.arange(6.0)),
+        lambda cells: draw_predictions(cells, 0, np.arange(5.0), np.ones(5)),
+    ],
+    ids=["subdivision", "steps", "flow", "predictions"],
+)
+def test_no_title_is_cut(draw):
+    figure = draw(HOUSE)
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        box = ax.title.get_window_extent()
+        assert box.y0 >= 0
+        assert box.y1 <= figure.bbox.height - 2  # pixels

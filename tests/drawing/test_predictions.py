@@ -43,6 +43,23 @@ def test_without_a_truth_there_is_the_prediction_alone(true):
     assert titles(draw_predictions(examples.house(), 0, VALUES, true)) == ["predicted"]
 
 
+@pytest.mark.parametrize("panel", ["true", "predicted", "error"])
+def test_a_panel_alone_has_the_colors_that_it_has_beside_the_others_and_their_key(panel):
+    true = VALUES[::-1].copy()
+    whole = draw_predictions(examples.house(), 0, VALUES, true)
+    alone = draw_predictions(examples.house(), 0, VALUES, true, panel=panel)
+    assert titles(alone) == [panel]
+    (place,) = [number for number, title in enumerate(titles(whole)) if title == panel]
+    np.testing.assert_array_equal(disks(alone.axes[0]), disks(whole.axes[place]))
+    (bar,) = [ax for ax in alone.axes if ax.get_label() == "<colorbar>"]
+    assert bar.get_xlim() == ((-4, 4) if panel == "error" else (0, 4))
+
+
+def test_a_panel_that_needs_a_truth_is_refused_without():
+    with pytest.raises(ValueError, match="without a truth there is no panel 'error'"):
+        draw_predictions(examples.house(), 0, VALUES, panel="error")
+
+
 def test_classes_have_a_legend():
     classes = np.array([0.0, 1, 2, 1, 0])
     figure = draw_predictions(examples.house(), 0, classes, classes, np.zeros(5), ["a", "$b$", "c"])

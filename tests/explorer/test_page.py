@@ -123,9 +123,10 @@ def test_a_run_that_predicts_cells_is_colored(browser, tmp_path):
     assert explorer.about()["kinds"] == ["predictions", "complex", "attention"]
     with serving(explorer) as own:
         browser.get(f"{own}/?token={TOKEN}")
-        drawn = shown(browser, "graph 0 colored by height")
+        shown(browser, "graph 0 colored by height")
+        drawn = of(browser, "picture").text
         for word in ("true", "predicted", "error"):
-            assert word in drawn.text
+            assert word in drawn
         assert "16 vertices" in of(browser, "values").text
         assert "16 vertices, 33 edges, 18 faces" in of(browser, "subject").text
         assert not browser.find_element(By.CSS_SELECTOR, "[value=contributions]").is_displayed()

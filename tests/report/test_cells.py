@@ -39,7 +39,7 @@ def test_complexes_are_colored_by_truth_prediction_and_error(run, request):
     text = write_report(request.getfixturevalue(run)).read_text("utf-8")
     section = text[text.index('id="colored"') : text.index('id="worst"')]
     for theme in ("light", "dark"):
-        assert section.count(f'class="{theme}"') == section.count("<figure")
+        assert section.count(f'class="panels {theme}"') == section.count("<figure")
     for word in ("true", "predicted", "error"):
         assert f">{word}</text>" in section
     assert ("&lt;b&gt;flat" in section) == (run == "kinds")
@@ -94,6 +94,12 @@ def test_no_table_is_cut_in_a_narrow_window(kinds, browser, dark):
             "return [...document.querySelectorAll('.scroll')].every("
             "e => e.scrollWidth <= e.clientWidth + 1)"
         )
+        panels = browser.execute_script(
+            "return [...document.querySelectorAll('.panels svg')].map(s => "
+            "s.getBoundingClientRect()).filter(box => box.width).map(box => [box.left, box.width])"
+        )
+        assert len({round(left) for left, _ in panels}) == (1 if width == 420 else 3)
+        assert min(width for _, width in panels) > 300  # letters can be read
         shown = [each.is_displayed() for each in browser.find_elements("css selector", ".dark svg")]
         assert set(shown) == {dark}
     used = browser.execute_script(
@@ -102,9 +108,11 @@ def test_no_table_is_cut_in_a_narrow_window(kinds, browser, dark):
     assert used > 1150  # the whole width of the wide window
 
 
-@pytest.mark.parametrize(("limit", "pictures"), [("MOST_LINES", 2), ("MOST_COLORED", 0)])
+@pytest.mark.parametrize(
+    ("limit", "pictures"), [("cell_pictures.MOST_LINES", 2), ("write.MOST_COLORED", 0)]
+)
 def test_large_complexes_are_pixels_and_the_largest_left_out(heights, monkeypatch, limit, pictures):
-    monkeypatch.setattr(f"cellformer.report.write.{limit}", 10)
+    monkeypatch.setattr(f"cellformer.report.{limit}", 10)
     text = write_report(heights).read_text("utf-8")
-    assert text.count("<figure class=") == pictures // 2
+    assert text.count('class="panels') == pictures
     assert ("data:image/png" in text) == (pictures > 0)

@@ -30,6 +30,8 @@ def plain(message: str) -> str:
     text = re.sub(r'Parser key "([^"]*)":', r"\1:", text)
     text = re.sub(r"Problems parsing config: (.*)", r"not to be read as YAML: \1", text)
     text = re.sub(r' in "<unicode string>",', ",", text)
+    text = re.sub(r'Key "([^"]*)" not found in namespace\.', r"\1 is there twice, once by its "
+                  "short name; keep one", text)  # fmt: skip
     text = re.sub(r"Unexpected config: ?(.*)", _no_fields, text)
     text = re.sub(r"Unable to load config (.*?) - .*", r"there is no file \1 with its fields", text)
     return _ONE.sub(_expected, _UNION.sub(_expected, text))

@@ -21,7 +21,7 @@ from cellformer.chemistry.reasons import captured, one_reason, quoted
 from cellformer.chemistry.ring_systems import check_rings
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.chemistry.stereo import stereo_labels
-from cellformer.chemistry.zinc_types import zinc_types
+from cellformer.chemistry.zinc_types import zinc_smiles, zinc_types
 
 _CHIRALITY = {
     "CHI_UNSPECIFIED": 0,
@@ -143,6 +143,17 @@ def atoms_and_bonds(
         if scheme == "standard":
             atoms[:, CHIRALITY], features[:, STEREO] = stereo_labels(molecule)
     return atoms, bonds, features
+
+
+def in_graph_order(smiles: str, scheme: MoleculeScheme) -> str:
+    """A SMILES of the molecule whose atoms come in the order of the vertices of its graph.
+
+    Raises ValueError if the SMILES is not valid.
+    """
+    if scheme != "zinc":
+        return smiles
+    with one_reason(smiles):
+        return zinc_smiles(parse_smiles(smiles))
 
 
 def _atom(atom: Chem.Atom) -> tuple[int, ...]:

@@ -33,9 +33,7 @@ def zinc_types(
     which bonds of an aromatic ring are double is as written there. Raises ValueError, naming the
     atom, where the dictionary has no such type or bond, and for a molecule too large to be written.
     """
-    kekulized = Chem.Mol(molecule)
-    Chem.Kekulize(kekulized)
-    text = written(kekulized, kekule=True)
+    text = zinc_smiles(molecule)
     as_written = Chem.MolFromSmiles(text, sanitize=False)
     atoms = [_atom(atom, text) for atom in as_written.GetAtoms()]
     listed = bonds_of(as_written)
@@ -46,6 +44,16 @@ def zinc_types(
         np.array(pairs, np.int64).reshape(-1, 2),
         np.array(bonds, np.int64),
     )
+
+
+def zinc_smiles(molecule: Chem.Mol) -> str:
+    """The canonical Kekule SMILES of a molecule, in whose order its types come.
+
+    Raises ValueError for a molecule too large to be written.
+    """
+    kekulized = Chem.Mol(molecule)
+    Chem.Kekulize(kekulized)
+    return written(kekulized, kekule=True)
 
 
 def _atom(atom: Chem.Atom, text: str) -> int:

@@ -6,7 +6,7 @@ from argparse import Action, HelpFormatter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import yaml
 from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
@@ -24,6 +24,9 @@ USAGE_ERROR = 2
 LOAD_YAML = get_loader("yaml")
 
 
+_NO_FIELD = re.compile(r"does not accept option '([\w.-]+)'")
+
+
 class Parser(ArgumentParser):
     """jsonargparse's parser with one-line errors and suggestions for misspelt options.
 
@@ -35,14 +38,21 @@ class Parser(ArgumentParser):
     """Options that help does not show."""
     reading: str = ""
     """What errors begin with: the configuration file at hand, if any."""
+    fields_of: ClassVar[dict[str, str]] = {}
+    """The file of each field that a configuration file gave."""
 
     def __init__(self, **settings: Any):
         super().__init__(allow_abbrev=False, formatter_class=Formatter, **settings)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints what is wrong and ends with exit code 2."""
-        told = plain(message) if self.reading else as_options(message, self.vocabulary)
-        say(f"{self.reading}{told}{suggestion(message, self.vocabulary)}")
+        unknown = _NO_FIELD.search(message)
+        if unknown and unknown[1] in self.fields_of:
+            near = suggestion(message, self.vocabulary).replace("--", "")
+            say(f"{self.fields_of[unknown[1]]}: there is no field {unknown[1]}{near}")
+        else:
+            told = plain(message) if self.reading else as_options(message, self.vocabulary)
+            say(f"{self.reading}{told}{suggestion(message, self.vocabulary)}")
         sys.exit(USAGE_ERROR)
 
     def parse_path(self, path: Any, *arguments: Any, **settings: Any) -> Namespace:
@@ -50,6 +60,7 @@ class Parser(ArgumentParser):
         self.reading = f"{path}: "
         try:
             read: Namespace = super().parse_path(path, *arguments, **settings)
+            Parser.fields_of = {**self.fields_of, **dict.fromkeys(read.keys(), str(path))}
             return read
         except UnicodeError as error:
             self.error(f"{error}; save it as UTF-8", error)
@@ -215,7 +226,12 @@ def data_in(arguments: Namespace, data: DataConfig) -> DataConfig:
 
 def data_config_in(arguments: Namespace, source: str) -> DataConfig:
     """The data of a command with `add_config_and_target`."""
+<<<<<<< HEAD
     target = tuple(arguments.get("target", ())) or arguments.data.target
+=======
+    given = arguments.target  # one word where a file says so
+    target = ((given,) if isinstance(given, str) else tuple(given)) or arguments.data.target
+>>>>>>> h-day
     data: DataConfig = replace(arguments.data, source=source, target=target)
     return data
 
@@ -262,6 +278,16 @@ def add_slots(parser: Parser) -> None:
     )
 
 
+def _near_option(word: str, known: Iterable[str]) -> str | None:
+    """The nearest option; of a field, another of its part where there is such a part."""
+    part, dot, name = word.rpartition(".")
+    beside = [option for option in known if option.startswith(part + dot)] if dot else []
+    if beside:
+        near = nearest(name, [option.removeprefix(part + dot) for option in beside])
+        return near and part + dot + near
+    return nearest(word, known)
+
+
 def suggestion(message: str, vocabulary: Iterable[str]) -> str:
     """The nearest known word for each unknown option or choice that a parser's message names.
 
@@ -271,8 +297,8 @@ def suggestion(message: str, vocabulary: Iterable[str]) -> str:
     hints = []
     for groups in re.findall(r"--([\w.-]+)|option '([\w.-]+)'", message):
         word = next(filter(None, groups))
-        near = nearest(word, known)
-        if near and word not in known:
+        near = None if word in known else _near_option(word, known)
+        if near:
             hints.append(known[near])
     for word, listed in re.findall(r"invalid choice: '?([\w.-]+)'? \(choose from ([^)]*)", message):
         near = nearest(word, re.findall(r"[\w.-]+", listed))

@@ -145,6 +145,12 @@ class SmilesList:
         """The molecule's graph; raises ValueError with RDKit's reason if there is none."""
         return Graph.from_smiles(self.smiles[row], scheme=self.scheme)
 
+    def in_graph_order(self, row: int) -> str:
+        """A SMILES of the molecule whose atoms come in the order of its graph's vertices."""
+        from cellformer.chemistry.smiles import in_graph_order
+
+        return in_graph_order(self.smiles[row], self.scheme)
+
     def described(self, rows: Int64[np.ndarray, " row"]) -> Descriptors | None:
         """The descriptors of some molecules, which have to be valid; None where there are none."""
         if self.descriptors == "none":

@@ -30,6 +30,7 @@ from cellformer.data.dataset import (
 )
 from cellformer.data.flat import in_memory
 from cellformer.data.fragments import keep_fragments
+from cellformer.data.interop.pyg_labels import LabelsOf
 from cellformer.data.named.benchmark_set import posing
 from cellformer.data.preparing.prepare import OverLimitRows, Prepared, prepare
 from cellformer.data.preparing.shards import ShardExecutor
@@ -115,7 +116,7 @@ class Preparation:
         metric: Metric | None = None,
         task: Task | None = None,
         split_column: str | None = None,
-        targets_of: TargetsOf | None = None,
+        targets_of: TargetsOf | LabelsOf | None = None,
     ) -> GraphSet:
         """The rows of a source, described as this preparation says; see `open_source`.
 

@@ -19,6 +19,7 @@ from cellformer.data.dataset import (
     SmilesList,
     Task,
 )
+from cellformer.data.interop.pyg_labels import LabelsOf
 from cellformer.data.named.benchmark_set import open_named, posing
 from cellformer.data.named.catalogue import NAMED_SETS
 from cellformer.data.named.fields import FIELD_SETS, open_fields
@@ -82,7 +83,7 @@ def open_source(
     censored: Censored = "refuse",
     column_units: Sequence[str] | None = None,
     degenerate: Degenerate = "fail",
-    targets_of: TargetsOf | None = None,
+    targets_of: TargetsOf | LabelsOf | None = None,
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, a folder, a mesh or a point cloud.
 
@@ -97,7 +98,7 @@ def open_source(
     computed of molecules that are given as SMILES. ``censored`` says what values such as >5 in a
     table are, and ``column_units`` in which units a model has learned the ``columns``.
     ``degenerate`` says what happens to faces of meshes that are none, and ``targets_of`` whose
-    targets the lists in the cells of a table are.
+    targets the lists in the cells of a table, or the labels of PyG's data, are.
 
     Raises ValueError, with the nearest name, if there is no such source or an option is of no use
     to it, and FileNotFoundError if there is no such file.
@@ -114,13 +115,13 @@ def open_source(
             descriptors, censored, column_units, targets_of,
         )  # fmt: skip
     for option, value in (("split_column", split_column), ("separator", separator),
-                          ("charset", charset), ("descriptors", columns or None),
-                          ("targets_of", targets_of)):  # fmt: skip
+                          ("charset", charset), ("descriptors", columns or None)):  # fmt: skip
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
     opened = _open(
-        word, targets, smiles_column, kind, metric, task, cache_dir, neighbors, censored, degenerate
-    )
+        word, targets, smiles_column, kind, metric, task, cache_dir, neighbors, censored,
+        degenerate, targets_of,
+    )  # fmt: skip
     return described_as(opened, features, descriptors)
 
 
@@ -135,8 +136,13 @@ def _open(
     neighbors: PointNeighbors | None,
     censored: Censored,
     degenerate: Degenerate,
+    targets_of: TargetsOf | LabelsOf | None,
 ) -> GraphSet:
     path = Path(word)
+    if targets_of is not None and not (word.endswith(".pt") or _is_pyg(path)):
+        raise ValueError(
+            f"targets_of is of use to a table and to PyG's data only, and {word!r} is neither"
+        )
     if not path.is_dir() or _is_raw(path):
         _refuse_options(word, censored=None if censored == "refuse" else censored)
     if word == "nci":
@@ -160,7 +166,7 @@ def _open(
         return read_npz(word, targets, kind, metric, task)
     if word.endswith(".pt"):
         _refuse_options(word, target=targets, smiles_column=smiles_column)
-        return posing(_read_pyg(path, kind), metric, task)
+        return posing(_read_pyg(path, kind, targets_of, task), metric, task)
     if path.is_dir() and is_point_folder(path) and not _is_raw(path):
         _refuse_options(word, smiles_column=smiles_column)
         return read_point_folder(path, targets, kind, metric, task, neighbors, censored)
@@ -169,8 +175,8 @@ def _open(
         return read_mesh_folder(path, targets, kind, metric, task, censored, degenerate)
     if path.is_dir():
         _refuse_options(word, target=targets, smiles_column=smiles_column)
-        if not _is_raw(path) and _holds_pyg(path):
-            return posing(_read_pyg(path, kind), metric, task)
+        if _is_pyg(path):
+            return posing(_read_pyg(path, kind, targets_of, task), metric, task)
         _refuse_options(word, kind=kind)
         return posing(_open_folder(path), metric, task)
     if path.suffix.lower() in POINT_SUFFIXES or _is_faceless(path):
@@ -265,16 +271,37 @@ def _is_raw(folder: Path) -> bool:
     return any(fits(folder) for fits, _ in RAW)
 
 
+def _is_pyg(folder: Path) -> bool:
+    return folder.is_dir() and not _is_raw(folder) and _holds_pyg(folder)
+
+
 def _holds_pyg(folder: Path) -> bool:
     from cellformer.data.readers.pyg_files import is_pyg_folder  # torch is slow to import
 
     return is_pyg_folder(folder)
 
 
-def _read_pyg(path: Path, kind: Kind | None) -> GraphSet:
+def _read_pyg(
+    path: Path, kind: Kind | None, of: TargetsOf | LabelsOf | None, task: Task | None
+) -> GraphSet:
     from cellformer.data.readers.pyg_files import read_pyg
 
-    return read_pyg(path, kind)
+    if of == "atoms" or of == "bonds":
+        raise ValueError(
+            f"{path} holds graphs of PyG, whose targets_of are graphs, vertices or edges, not {of}"
+        )
+    opened = read_pyg(path, kind, of=of or "auto")
+    if task is None or task.rank not in _LABELS_OF or opened.task_or_none is None:
+        return opened
+    if opened.task.rank == task.rank:
+        return opened
+    try:  # the labels that the model has learned may be there too
+        return read_pyg(path, kind, of=_LABELS_OF[task.rank])
+    except ValueError:
+        return opened
+
+
+_LABELS_OF: dict[int | None, LabelsOf] = {None: "graphs", 0: "vertices", 1: "edges"}
 
 
 def _open_folder(folder: Path) -> GraphSet:

@@ -5,17 +5,20 @@ from jaxtyping import Float, Float64
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 
 from cellformer.drawing.contrast import writing_on
 from cellformer.drawing.theme import Theme
 
+ABOVE = 0.2
+"""Inches above and below axes: words above those of equal aspect would be cut by less."""
+
 
 def new_axes(width: float, height: float, theme: Theme) -> Axes:
     """The only axes of a new figure, in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor=theme.page)
-    ax = figure.add_subplot()
+    ax = _figure(width, height, theme).add_subplot()
     ax.set_facecolor(theme.page)
     return ax
 
@@ -26,13 +29,25 @@ def aspect_of(points: Float64[np.ndarray, "point 2"]) -> float:
     return float(np.clip(high / wide, 0.4, 1.4)) if wide > 0 else 1.0
 
 
-def new_row(number: int, width: float, height: float, theme: Theme) -> list[Axes]:
-    """So many axes side by side in a new figure, each of this size, in inches."""
-    figure = Figure(figsize=(number * width, height), layout="constrained", facecolor=theme.page)
-    made = [figure.add_subplot(1, number, place + 1) for place in range(number)]
+def new_row(
+    number: int, width: float, height: float, theme: Theme, columns: int | None = None
+) -> list[Axes]:
+    """So many axes side by side in a new figure, each of this size, in inches.
+
+    With ``columns`` there are no more in a row; the rest goes into rows below.
+    """
+    across = number if columns is None else min(columns, number)
+    down = -(-number // across)
+    figure = _figure(across * width, down * height, theme)
+    made = [figure.add_subplot(down, across, place + 1) for place in range(number)]
     for ax in made:
         ax.set_facecolor(theme.page)
     return made
+
+
+def _figure(width: float, height: float, theme: Theme) -> Figure:
+    layout = ConstrainedLayoutEngine(h_pad=ABOVE)
+    return Figure(figsize=(width, height), layout=layout, facecolor=theme.page)
 
 
 def figure_of(ax: Axes) -> Figure:

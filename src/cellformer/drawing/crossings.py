@@ -31,12 +31,13 @@ def untangled(graph: "nx.Graph[int]", edges: Edges, points: Points) -> Points:
     Vertices of the longest face are set on a circle and every other one amid its neighbors, which
     crosses nothing (Tutte, "How to draw a graph", 1963). Then distances are pulled towards those
     in the graph, by stress majorization one vertex at a time (Gansner, Koren and North, 2005),
-    where a vertex goes only as far as no edges come to cross.
+    where a vertex goes only as far as no edges come to cross. Where all vertices can lie on the
+    outside, as those of most molecules can, they do: no ring is drawn within another one.
     """
     count = len(points)
     if count > MOST_UNTANGLED or not crossings(points, edges):
         return points
-    _, embedding = nx.check_planarity(graph)
+    embedding = _all_outside(graph) or nx.check_planarity(graph)[1]
     if not isinstance(embedding, nx.PlanarEmbedding):
         return points
     placed = _amid_neighbors(embedding)
@@ -51,6 +52,23 @@ def untangled(graph: "nx.Graph[int]", edges: Edges, points: Points) -> Points:
         for vertex in range(count):
             _move(placed, edges, incident[vertex], vertex, distance[vertex], weight[vertex])
     return placed
+
+
+def _all_outside(graph: "nx.Graph[int]") -> "nx.PlanarEmbedding[int] | None":
+    """An embedding with one face that has all vertices; None for a graph that has none.
+
+    With one more vertex, which is joined to all others, such a graph is still planar.
+    """
+    hub = graph.number_of_nodes()
+    joined = graph.copy()
+    joined.add_edges_from((hub, vertex) for vertex in list(graph))
+    _, embedding = nx.check_planarity(joined)
+    if not isinstance(embedding, nx.PlanarEmbedding):
+        return None
+    kept: nx.PlanarEmbedding[int] = nx.PlanarEmbedding()
+    kept.add_nodes_from(graph)
+    kept.set_data({v: [w for w in embedding.neighbors_cw_order(v) if w != hub] for v in graph})
+    return kept
 
 
 def _amid_neighbors(embedding: "nx.PlanarEmbedding[int]") -> Points:

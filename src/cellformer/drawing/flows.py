@@ -34,7 +34,7 @@ def draw_flow(
     size: float = 4.0,
     theme: Theme = LIGHT,
 ) -> Figure:
-    """A flow along the edges, its gradient, its curl and its harmonic part, side by side.
+    """A flow along the edges, its gradient, its curl and its harmonic part, two by two.
 
     An arrow points where the flow of an edge goes, and its area is the flow's strength, alike in
     all panels; the titles tell the shares of the flow's square. The gradient is drawn over the
@@ -55,7 +55,7 @@ def draw_flow(
         f"harmonic: {float(parts.harmonic @ parts.harmonic) / whole:.0%}": parts.harmonic,
     }
     strongest = max(float(np.abs(part).max(initial=0.0)) for part in panels.values()) or 1.0
-    axes = new_row(len(panels), size, size * aspect_of(points) + 0.4, theme)
+    axes = new_row(len(panels), size, size * aspect_of(points) + 0.4, theme, columns=2)
     for ax, (told, part) in zip(axes, panels.items(), strict=True):
         potentials = parts.potentials if part is parts.gradient else None
         fluxes = parts.fluxes if part is parts.curl else None

@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.polygons import edge_ends
-from cellformer.drawing.crossings import untangled
+from cellformer.drawing.crossings import crossings, untangled
 
 LARGE = 150
 """Above this many vertices the time of the better layout (their number squared and more) shows."""
@@ -24,7 +24,8 @@ def layout(cells: CellComplex) -> Float64[np.ndarray, "vertex 2"]:
     wide, and set beside the others in rows. Its layout starts from distances to some pivots
     (Brandes and Pich, "Eigensolver methods for progressive multidimensional scaling", 2006) and
     is improved by the method of Kamada and Kawai, or, where it is large, by that of Fruchterman
-    and Reingold. If edges cross then that need not, they are `untangled`.
+    and Reingold. If edges cross then that need not, they are `untangled`, and from
+    there a small layout is improved once more.
     """
     ends = edge_ends(cells)
     count = cells.num_vertices
@@ -54,7 +55,12 @@ def _component(count: int, edges: Int64[np.ndarray, "edge 2"]) -> Float64[np.nda
         placed = nx.spring_layout(graph, pos=start, iterations=50, seed=0)
     points: Float64[np.ndarray, "vertex 2"]
     points = np.array([placed[vertex] for vertex in range(count)], np.float64)
-    points = untangled(graph, edges, points)
+    if count <= LARGE and (apart := untangled(graph, edges, points)) is not points:
+        placed = nx.kamada_kawai_layout(graph, pos=dict(enumerate(apart)))
+        again = np.array([placed[vertex] for vertex in range(count)], np.float64)
+        points = apart if crossings(again, edges) else again
+    elif count > LARGE:
+        points = untangled(graph, edges, points)
     points -= points.mean(axis=0)
     _, _, axes = np.linalg.svd(points, full_matrices=False)
     axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]

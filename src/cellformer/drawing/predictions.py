@@ -1,6 +1,7 @@
 """A picture of what is predicted for the cells of a complex, beside what is true."""
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Float64
@@ -9,6 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from cellformer.complexes.cell_complex import CellComplex
@@ -19,6 +21,8 @@ from cellformer.drawing.contrast import seen_on
 from cellformer.drawing.draw import draw_complex
 from cellformer.drawing.theme import LIGHT, Theme, token_color
 from cellformer.drawing.tokens import flat_positions
+
+Panel: TypeAlias = Literal["true", "predicted", "error"]
 
 
 def draw_predictions(
@@ -32,13 +36,16 @@ def draw_predictions(
     title: str = "",
     size: float = 4.0,
     theme: Theme = LIGHT,
+    panel: Panel | None = None,
 ) -> Figure:
     """The complex thrice: colored by truth, by prediction and by error; once without a truth.
 
     Values are those of the cells of one rank, NaN where unknown; with ``labels`` they are numbers
     of classes, and ``errors`` (in 0 ... 1) must be given, which are otherwise predicted less true.
     Cells of higher rank have the mean color of theirs, cells of lower rank and unknown ones stand
-    back. Meshes are seen in space.
+    back. Meshes are seen in space. ``panel`` names the only one of the three to draw.
+
+    Raises ValueError for a panel that needs a truth where there is none.
     """
     panels = {"predicted": predicted}
     if true is not None and np.isfinite(true).any():
@@ -48,25 +55,29 @@ def draw_predictions(
         errors = None
     own = cells.positions if positions is None else np.asarray(positions, np.float64)
     flat = flat_positions(cells, own)
-    axes = new_row(len(panels) + (errors is not None), size, size * aspect_of(flat) + 0.8, theme)
     shown = np.concatenate([values[np.isfinite(values)] for values in panels.values()])
-    colormap, norm = column_map(theme), _norm(shown)
-    for ax, (word, values) in zip(axes, panels.items(), strict=False):
-        colors = _classes(values, theme) if labels else colormap(norm(values))[:, :3]
+    words = [*panels, *(["error"] if errors is not None else [])]
+    if panel is not None and panel not in words:
+        raise ValueError(f"without a truth there is no panel {panel!r}")
+    words = words if panel is None else [panel]
+    axes = new_row(len(words), size, size * aspect_of(flat) + 0.8, theme)
+    for ax, word in zip(axes, words, strict=True):
+        if errors is not None and word == "error":
+            values, widest = errors, float(np.nanmax(np.abs(errors))) or 1.0
+            colormap = column_map(theme) if labels else diverging_map(theme)
+            norm = Normalize(0, 1) if labels else Normalize(-widest, widest)
+        else:
+            values, colormap, norm = panels[word], column_map(theme), _norm(shown)
+        classes = bool(labels) and word != "error"
+        colors = _classes(values, theme) if classes else colormap(norm(values))[:, :3]
         _draw(ax, cells, rank, colors, values, own, word, theme)
-    if labels:
-        _add_legend(axes[len(panels) - 1], labels, theme)
-    else:
-        _add_bar(axes[len(panels) - 1], colormap, norm, theme)
-    if errors is not None:
-        widest = float(np.nanmax(np.abs(errors))) or 1.0
-        colormap = column_map(theme) if labels else diverging_map(theme)
-        norm = Normalize(0, 1) if labels else Normalize(-widest, widest)
-        _draw(axes[-1], cells, rank, colormap(norm(errors))[:, :3], errors, own, "error", theme)
-        _add_bar(axes[-1], colormap, norm, theme)
+        if word == "true" and panel is None:
+            continue  # the prediction beside it has the same colors
+        if classes:
+            _add_legend(ax, labels, theme)
+        else:
+            _add_bar(ax, colormap, norm, theme)
     figure = figure_of(axes[0])
-    if engine := figure.get_layout_engine():
-        engine.set(h_pad=0.15)  # type: ignore[call-arg]  # inches: words above axes of equal aspect
     if title:
         figure.suptitle(title, color=theme.ink, parse_math=False)
     return figure
@@ -113,6 +124,8 @@ def _add_bar(ax: Axes, colormap: Colormap, norm: Normalize, theme: Theme) -> Non
         ScalarMappable(norm, colormap), ax=ax, location="bottom", shrink=0.8, pad=0.03
     )
     bar.ax.tick_params(colors=theme.ink)
+    bar.locator = MaxNLocator(4)  # numbers with many digits do not meet
+    bar.update_ticks()
     bar.outline.set_visible(False)
 
 

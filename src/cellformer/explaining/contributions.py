@@ -19,6 +19,16 @@ class Contributions:
     ranks: Ranks
     prediction: float
     reference: float | None = None
+    share: float = 1.0
+    """Of the cells in the prediction; the rest is that of the fingerprints of a molecule."""
+
+    @property
+    def told(self) -> str:
+        """The share of the cells in words, empty where it is the whole."""
+        if self.share == 1:
+            return ""
+        shown = f"{self.share:.2f}" if self.share >= 0.005 else "less than 0.01"
+        return f"cells have {shown} of it, fingerprints the rest"
 
     @property
     def total(self) -> float:
@@ -31,4 +41,5 @@ class Contributions:
             tuple(rows * deviation for rows in self.ranks),
             self.prediction * deviation + mean,
             None if self.reference is None else self.reference * deviation + mean,
+            self.share,
         )

@@ -1,6 +1,7 @@
 """Explanations of a trained run's predictions, in the user's units."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -8,6 +9,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.explaining.contributions import Contributions
 from cellformer.explaining.integrated_gradients import integrated_gradients
 from cellformer.explaining.occlusion import occlusion
+from cellformer.model.described import share_of_cells
 from cellformer.training.answers.trained_run import TrainedRun
 
 Method: TypeAlias = Literal["occlusion", "gradients"]
@@ -40,6 +42,7 @@ def explain(
         found = integrated_gradients(model, cells, output)
     else:
         found = occlusion(model, cells, run.preparation.encodings, output)
+    found = replace(found, share=share_of_cells(model))
     if task.kind != "regression":
         return found
     return found.in_units(scaling.deviation[output], scaling.mean[output])

@@ -11,7 +11,8 @@ from scipy.special import expit, softmax
 
 from cellformer.basics.parts.listing import own_parts
 from cellformer.chemistry.fragments import largest_fragment
-from cellformer.chemistry.smiles import parse_smiles
+from cellformer.chemistry.scheme import MoleculeScheme
+from cellformer.chemistry.smiles import in_graph_order, parse_smiles
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.drawing.molecule import atom_symbols, bond_orders, molecule_positions
 from cellformer.drawing.tokens import rank_word
@@ -22,7 +23,7 @@ from cellformer.report.sections import LEVEL
 from cellformer.training.answers.conformal import Ends, Residuals
 from cellformer.training.answers.trained_run import TrainedRun
 
-MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 2000
+MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 30_000
 MOST_EXAMPLES = 200
 ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
 OF_COMPLEXES = ("complex", "attention", "contributions")
@@ -43,11 +44,16 @@ class Subject:
 
     @classmethod
     def molecule(
-        cls, smiles: str, cells: CellComplex, truth: Float[np.ndarray, "cell target"] | None = None
+        cls,
+        smiles: str,
+        cells: CellComplex,
+        scheme: MoleculeScheme,
+        truth: Float[np.ndarray, "cell target"] | None = None,
     ) -> "Subject":
         """As chemists draw it."""
-        return cls(smiles, cells, molecule_positions(smiles), atom_symbols(smiles), truth,
-                   bond_orders(smiles, cells))  # fmt: skip
+        drawn = in_graph_order(smiles, scheme)
+        return cls(smiles, cells, molecule_positions(drawn), atom_symbols(drawn), truth,
+                   bond_orders(drawn, cells))  # fmt: skip
 
     def word(self, rank: int, count: int = 2) -> str:
         """What its cells of a rank are called."""
@@ -139,7 +145,7 @@ class Explorer:
                 "(cellformer predict has no such limit)"
             )
         cells = preparation.one([text])
-        return Subject.molecule(text, cells)
+        return Subject.molecule(text, cells, preparation.features)
 
     def predict(self, subject: Subject) -> list[dict[str, Any]]:
         """One entry per target: a value with its interval, or a class with all probabilities."""
@@ -218,7 +224,7 @@ class Explorer:
         if smiles is None:
             positions = self.outcome.graphs.graph(row).positions
             return Subject(f"graph {row}", cells, positions, None, truth)
-        return Subject.molecule(smiles, cells, truth)
+        return Subject.molecule(smiles, cells, self.run.preparation.features, truth)
 
     def _start(self) -> dict[str, Any] | None:
         """What the page shows first: a complex that the run did not learn, or a molecule."""

@@ -158,7 +158,10 @@ def _picture(explorer: Explorer, question: Answer) -> Answer:
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         show(explorer, subject, view, LIGHT).figure.savefig(paper, format="svg")
     return {
-        "svg": inline_svg(shown.figure, shown.description),
+        "svg": "".join(
+            inline_svg(figure, f"{shown.description} {word}".strip())
+            for word, figure in (shown.panels or {"": shown.figure}).items()
+        ),
         "description": shown.description,
         "arrows": shown.arrows,
         "file": paper.getvalue(),

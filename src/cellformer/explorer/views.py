@@ -1,7 +1,7 @@
 """The pictures of the explorer, and the same as tables."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -18,12 +18,19 @@ from cellformer.encodings.named import parse_encodings
 from cellformer.explaining.attention import ArrowWeights, attention_of, choose
 from cellformer.explaining.explain import Method, explain
 from cellformer.explorer.inspection import Explorer, Subject
-from cellformer.report.cell_pictures import outputs_for, picture_of_cells
+from cellformer.report.cell_pictures import (
+    outputs_for,
+    panels_of_cells,
+    picture_of_cells,
+    with_pixels,
+)
 from cellformer.training.answers.predict import columns_of
 from cellformer.training.answers.predictions import as_told
 
 MOST_EXPLAINED = 600
 """Cells of a complex whose contributions are computed, which takes as many predictions."""
+MOST_ATTENDING = 2000
+"""Cells of a complex whose attention is drawn, with an arc for every pair."""
 ENCODING_COLUMNS, MOST_COLUMNS = 8, 64
 SIZE = 5.0  # inches: letters can be read on a telephone
 
@@ -61,6 +68,8 @@ class Shown:
     description: str
     table: pd.DataFrame
     arrows: list[tuple[str, str]]  # and in words
+    panels: dict[str, Figure] = field(default_factory=dict)
+    """Parts of the picture, where it has such, that a narrow window shows below each other."""
 
 
 def show(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:
@@ -95,10 +104,15 @@ def _complex(subject: Subject, view: View, theme: Theme) -> Shown:
     parts = [pd.DataFrame(rows, columns=columns) for rows in cells.encodings]
     numbers = pd.concat(parts, ignore_index=True)
     table = pd.concat([_cells(subject), numbers], axis=1)
+    figure = with_pixels(figure, cells)
     return Shown(figure, f"The complex of {subject.name}: {subject.told}", table, [])
 
 
 def _attention(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:
+    if (total := sum(subject.cells.num_cells)) > MOST_ATTENDING:
+        raise ValueError(
+            f"this complex has {total} cells; attention is shown for up to {MOST_ATTENDING}"
+        )
     found = attention_of(explorer.run.model, subject.cells)
     arrows = list(dict.fromkeys(one.arrow for one in found if len(one.weights)))
     if not arrows:
@@ -142,6 +156,7 @@ def _predictions(explorer: Explorer, subject: Subject, view: View, theme: Theme)
     outputs = outputs_for(explorer.run, subject.cells)
     figure = picture_of_cells(task, subject.cells, outputs, subject.truth, view.output,
                               subject.positions, theme=theme)  # fmt: skip
+    figure = with_pixels(figure, subject.cells)
     table = _cells(subject)
     table = table[table["rank"] == task.rank].reset_index(drop=True)
     for name, values in columns_of(task, outputs[None], explorer.ends(outputs)).items():
@@ -150,7 +165,10 @@ def _predictions(explorer: Explorer, subject: Subject, view: View, theme: Theme)
         for number, target in enumerate(task.targets):
             table[f"truth_{target}"] = as_told(task, subject.truth[:, number])
     words = f"{subject.name} colored by {task.targets[view.output]}"
-    return Shown(figure, f"{words}: {subject.told}", table, [])
+    panels = panels_of_cells(task, subject.cells, outputs, subject.truth, view.output,
+                             subject.positions, theme)  # fmt: skip
+    panels = {word: with_pixels(each, subject.cells) for word, each in panels.items()}
+    return Shown(figure, f"{words}: {subject.told}", table, [], panels)
 
 
 def _contributions(explorer: Explorer, subject: Subject, view: View, theme: Theme) -> Shown:
@@ -170,6 +188,8 @@ def _contributions(explorer: Explorer, subject: Subject, view: View, theme: Them
     description = f"Contribution of each cell to the prediction {found.prediction:.4g}, by {method}"
     if found.reference is not None:
         description += f"; they sum to its difference from {found.reference:.4g}"
+    if found.told:
+        description += f"; {found.told}"
     return Shown(figure, description, table, [])
 
 

@@ -178,6 +178,13 @@ CellModel: TypeAlias = CellularTransformer | DescribedTransformer
 """What a run trains."""
 
 
+def share_of_cells(model: CellModel) -> float:
+    """What part of a prediction comes from the cells; the rest comes from counts beside them."""
+    if not isinstance(model, DescribedTransformer) or model.counts is None:
+        return 1.0
+    return 1 - float(model.counts.get_buffer("share"))
+
+
 def transformer_of(model: CellModel) -> CellularTransformer:
     """The paper's model, which may stand within another one."""
     return model.transformer if isinstance(model, DescribedTransformer) else model

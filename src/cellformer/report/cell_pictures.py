@@ -1,5 +1,7 @@
 """Complexes colored by what is predicted for their cells."""
 
+from typing import get_args
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -10,10 +12,13 @@ from scipy.special import expit, softmax
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import Task
-from cellformer.drawing.predictions import draw_predictions
+from cellformer.drawing.predictions import Panel, draw_predictions
 from cellformer.drawing.theme import LIGHT, Theme
 from cellformer.explaining.evaluation import evaluating
 from cellformer.training.answers.trained_run import TrainedRun
+
+MOST_LINES = 3_000
+"""Cells of a complex that is drawn by lines and areas on a page."""
 
 
 def picture_of_cells(
@@ -26,11 +31,13 @@ def picture_of_cells(
     title: str = "",
     size: float = 4.0,
     theme: Theme = LIGHT,
+    panel: Panel | None = None,
 ) -> Figure:
     """One target of a complex by truth, prediction and error, in the words of the task.
 
     The error of a class is the probability that was not given to the true one, as in the report's
-    tables. Raises ValueError unless the task is one of cells, and where there is no such target.
+    tables. ``panel`` names the only one to draw. Raises ValueError unless the task is one of cells,
+    and where there is no such target.
     """
     if task.rank is None:
         raise ValueError("this run predicts whole complexes, no cells that could be colored")
@@ -41,7 +48,7 @@ def picture_of_cells(
     if task.kind == "regression":
         values = outputs[:, target].astype(np.float64)
         return draw_predictions(cells, task.rank, values, true, positions=positions, title=title,
-                                size=size, theme=theme)  # fmt: skip
+                                size=size, theme=theme, panel=panel)  # fmt: skip
     shares = shares_of(task, outputs, target)
     errors = None
     if true is not None:
@@ -49,7 +56,36 @@ def picture_of_cells(
         errors = np.where(np.isfinite(true), 1 - given, np.nan)
     return draw_predictions(cells, task.rank, shares.argmax(axis=1).astype(np.float64), true,
                             errors, [str(label) for label in task.labels], positions, title, size,
-                            theme)  # fmt: skip
+                            theme, panel)  # fmt: skip
+
+
+def panels_of_cells(
+    task: Task,
+    cells: CellComplex,
+    outputs: Float[np.ndarray, "cell output"],
+    truth: Float[np.ndarray, "cell target"] | None,
+    target: int = 0,
+    positions: ArrayLike | None = None,
+    theme: Theme = LIGHT,
+) -> dict[str, Figure]:
+    """The panels of `picture_of_cells`, a picture each, for pages that may be narrow."""
+    known = truth is not None and bool(np.isfinite(truth[:, target]).any())
+    words = get_args(Panel) if known else ("predicted",)
+    return {
+        word: picture_of_cells(task, cells, outputs, truth, target, positions, theme=theme,
+                               panel=word)
+        for word in words
+    }  # fmt: skip
+
+
+def with_pixels(figure: Figure, cells: CellComplex) -> Figure:
+    """The same; of a large complex, whose lines would fill the page's file, as pixels."""
+    if sum(cells.num_cells) > MOST_LINES:
+        figure.set_dpi(200)
+        for ax in figure.axes:
+            for collection in ax.collections:
+                collection.set_rasterized(True)
+    return figure
 
 
 def outputs_for(run: TrainedRun, cells: CellComplex) -> Float[np.ndarray, "row output"]:

@@ -59,6 +59,10 @@ class RunOutcome:
         """The molecule of a row, where the rows are molecules."""
         return self.graphs.smiles[row] if isinstance(self.graphs, SmilesList) else None
 
+    def drawn(self, row: int) -> str | None:
+        """The same with the atoms in the order of its vertices, to draw it."""
+        return self.graphs.in_graph_order(row) if isinstance(self.graphs, SmilesList) else None
+
     def complex_of(self, row: int) -> CellComplex:
         """The complex of a row of the source."""
         return self.materials.complexes[int(np.flatnonzero(self.rows == row)[0])]
@@ -81,7 +85,7 @@ class RunOutcome:
         cells = self.complex_of(row)
         if cells.num_vertices > MOST_VERTICES:
             return ""
-        smiles = self.smiles(row)
+        smiles = self.drawn(row)
         if smiles is None:
             return sketch(cells, self.graphs.graph(row).positions, None, description)
         labels = hetero_labels(atom_symbols(smiles))

@@ -12,14 +12,12 @@ from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from matplotlib.figure import Figure
 
 from cellformer.basics.files import replace_atomically
-from cellformer.complexes.cell_complex import CellComplex
 from cellformer.drawing.inline import INLINE, INLINE_DARK, inline_svg
 from cellformer.drawing.molecule import molecule_positions
 from cellformer.drawing.tokens import rank_word
-from cellformer.report.cell_pictures import picture_of_cells
+from cellformer.report.cell_pictures import panels_of_cells, with_pixels
 from cellformer.report.charts import learning_curves
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import Chart, Judged, charts_of, judged, uncharted
@@ -36,8 +34,8 @@ logger = logging.getLogger(__name__)
 WORST, LISTED, DRAWN, DRAWN_GRAPHS, COLORED = 12, 500, 300, 24, 3
 """Worst errors drawn large; rows of the table; those with a drawing, as molecules or as others;
 complexes colored by what is predicted for their cells."""
-MOST_LINES, MOST_COLORED = 3_000, 30_000
-"""Cells of a complex that is colored by lines and areas; of one that is colored at all."""
+MOST_COLORED = 30_000
+"""Cells of a complex that is colored at all."""
 
 
 @dataclass(frozen=True)
@@ -195,26 +193,19 @@ def _colored(
 ) -> tuple[str, str]:
     """For light and for dark pages: the complex of a row by truth, prediction and error."""
     cells, own = outcome.complex_of(row), outcome.parts[part].of_complex(row)
-    smiles = outcome.smiles(row)
+    smiles = outcome.drawn(row)
     places = outcome.graphs.graph(row).positions if smiles is None else molecule_positions(smiles)
-    task = run.recipe.task
-    told = f"{_name(outcome, row)} colored by {task.targets[target]}: true, predicted, error"
+    task, truth = run.recipe.task, outcome.truth_of(row)
+    told = f"{_name(outcome, row)} colored by {task.targets[target]}"
     light, dark = (
-        inline_svg(_with_pixels(picture_of_cells(task, cells, own.outputs, outcome.truth_of(row),
-                                                 target, places, theme=theme), cells), told)
+        "".join(
+            inline_svg(with_pixels(figure, cells), f"{told}: {word}")
+            for word, figure in panels_of_cells(task, cells, own.outputs, truth, target, places,
+                                                theme).items()
+        )
         for theme in (INLINE, INLINE_DARK)
     )  # fmt: skip
     return light, dark
-
-
-def _with_pixels(figure: Figure, cells: CellComplex) -> Figure:
-    """The same; of a large complex, whose lines would fill the page's file, as pixels."""
-    if sum(cells.num_cells) > MOST_LINES:
-        figure.set_dpi(200)
-        for ax in figure.axes:
-            for collection in ax.collections:
-                collection.set_rasterized(True)
-    return figure
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
@@ -224,5 +215,9 @@ def _flat(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
         if isinstance(value, dict):
             rows += _flat(value, f"{prefix}{name}.")
         else:
-            rows.append((f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value)))
+            rows.append((f"{prefix}{name}", value if isinstance(value, str) else _json(value)))
     return rows
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -133,8 +133,9 @@ class DataConfig(PreparationConfig):
     """Columns to learn; needed for a table, chooses among several targets elsewhere."""
     kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"
     """What is learned; auto reads it off the targets."""
-    targets_of: Literal["auto", "atoms", "bonds"] = "auto"
-    """Whose values the lists in the cells of a table are; auto: their lengths say it."""
+    targets_of: Literal["auto", "atoms", "bonds", "graphs", "vertices", "edges"] = "auto"
+    """Whose values the lists in the cells of a table are, atoms or bonds, or those of PyG's data,
+    graphs, vertices or edges; auto: their lengths say it."""
     metric: str = "auto"
     """What chooses the best epoch and is reported first; auto: mae, rocauc or accuracy."""
     on_error: Literal["skip", "fail"] = "skip"

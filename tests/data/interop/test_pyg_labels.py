@@ -10,6 +10,7 @@ import torch
 
 import cellformer as cf
 from cellformer.data.named.benchmark_set import posing
+from cellformer.data.sources import open_source
 from cellformer.data.splitting.cell_split import split_cells_as
 from cellformer.training.answers.evaluate import evaluate
 from cellformer.training.answers.predict import predict
@@ -114,6 +115,29 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match="y has 34 rows for 156 columns of edge_index"):
         cf.from_pyg_dataset([club(y=y)], of="edges")
     assert cf.from_pyg_dataset([club(y=y.float())], of="graphs").task.rank is None
+
+
+def test_a_file_is_told_whose_labels_it_has_and_a_run_finds_its_own_again(tmp_path):
+    """y of vertices beside edge_label: the latter unless data.targets_of says otherwise."""
+    file = tmp_path / "both.pt"
+    label = torch.from_numpy(PAIRS.sum(axis=1) % 2)
+    data = club(y=torch.from_numpy(MEMBERS), edge_label=label, **MASKS)
+    data.edge_label_index = torch.from_numpy(PAIRS.T.copy())
+    torch.save(data, file)
+    with pytest.raises(ValueError, match="train_mask has the shape"):  # of the vertices
+        open_source(file)
+    opened = open_source(file, targets_of="vertices")
+    assert opened.targets[:, 0].tolist() == MEMBERS.tolist()
+    for key in MASKS:
+        del data[key]
+    torch.save(data, file)
+    assert open_source(file).task.rank == 1
+    again = open_source(file, task=opened.task)
+    assert again.targets[:, 0].tolist() == MEMBERS.tolist()
+    with pytest.raises(ValueError, match="are graphs, vertices or edges, not bonds"):
+        open_source(file, targets_of="bonds")
+    with pytest.raises(ValueError, match="of use to a table and to PyG's data only, and 'zinc'"):
+        open_source("zinc", targets_of="vertices")
 
 
 def test_a_split_of_whole_graphs_overrules_masks():

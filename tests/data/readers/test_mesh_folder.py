@@ -107,6 +107,9 @@ def test_labels_of_cells_must_fit_the_mesh(folder):
     pd.DataFrame({"kind": [0, 1, 0]}).to_csv(folder / "a.faces.csv", index=False)
     with pytest.raises(ValueError, match=r"a\.faces\.csv has 3 lines of labels for 4 faces"):
         open_source(folder)
+    (folder / "a.faces.csv").write_text("kind\n0\n\n0\n1\n")
+    with pytest.raises(ValueError, match="3 lines of labels for 4 faces; an empty line is none:"):
+        open_source(folder)
     pd.DataFrame({"kind": [0, 1, 0, 1]}).to_csv(folder / "a.faces.csv", index=False)
     with pytest.raises(ValueError, match=r"there is no file .*b\.faces\.csv"):
         open_source(folder)

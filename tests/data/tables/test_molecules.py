@@ -80,7 +80,17 @@ def test_single_atoms_and_salts_are_molecules(tmp_path, smiles, atoms, bonds):
 
 
 @pytest.mark.parametrize(
-    "name", ["smiles", "SMILES", " Smiles", "canonical_smiles", "mol", "Structure"]
+    "name",
+    [
+        "smiles",
+        "SMILES",
+        " Smiles",
+        "canonical_smiles",
+        "Canonical SMILES",
+        "mol-smiles",
+        "mol",
+        "Structure",
+    ],
 )
 def test_the_smiles_column_is_found_by_its_usual_names(tmp_path, name):
     graphs = molecules(table(tmp_path, f"x,{name}\n1,CCO\n"))

@@ -93,7 +93,7 @@ def test_the_command_writes_a_row_for_each_of_the_table(folder, run, ending, cap
     pd.DataFrame({"name": list("abcd"), "smiles": TEXTS}).to_csv(table, index=False)
     out = folder / f"vectors.{ending}"
     assert main(["embed", str(folder / "run"), str(table), "-o", str(out)]) == 0
-    assert "1 of 4 have no vector" in capsys.readouterr().err
+    assert "1 of 4 rows have no vector" in capsys.readouterr().err
     expected = run.embed(TEXTS).vectors
     if ending == "npy":
         found = np.load(out)

@@ -166,6 +166,7 @@ def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
 def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     import numpy as np
 
+    from cellformer.data.dataset import SmilesList
     from cellformer.drawing.draw import draw_complex
     from cellformer.drawing.layout import layout
     from cellformer.drawing.molecule import (
@@ -190,7 +191,8 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
         preparation = preparation_in(folder, config)
         rows = preparation.open(arguments.source)
     cells = preparation.one(rows, chosen["index"])
-    smiles = None if rows.smiles_or_none is None else rows.smiles_or_none[chosen["index"]]
+    listed = rows.graphs if isinstance(rows.graphs, SmilesList) else None
+    smiles = None if listed is None else listed.in_graph_order(chosen["index"])
     symbols = None if smiles is None else atom_symbols(smiles)
     positions = None if smiles is None else molecule_positions(smiles)
     if chosen["lay-out"]:
@@ -241,6 +243,8 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
 
     explained = explain(trained, cells, chosen["method"], chosen["of-output"])
     told = title or f"prediction {explained.prediction:.4g}, by {chosen['method']}"
+    if explained.told and not title:
+        told += f"\n{explained.told}"
     return draw_contributions(cells, explained, positions, labels, told, theme=theme,
                               orders=orders)  # fmt: skip
 

@@ -103,15 +103,17 @@ def _show(arguments: Namespace) -> int:
     if len(failures) > 10:
         print(f"... and {len(failures) - 10} more rows without a complex")
     if arguments.output is not None:
+        from cellformer.data.dataset import SmilesList
         from cellformer.drawing.draw import save_picture
         from cellformer.drawing.molecule import molecule_positions
 
         cells = preparation.one(rows, arguments.index)
-        smiles = rows.smiles_or_none
+        listed = rows.graphs if isinstance(rows.graphs, SmilesList) else None
+        smiles = None if listed is None else listed.in_graph_order(arguments.index)
         save_picture(
             cells,
             arguments.output,
-            positions=None if smiles is None else molecule_positions(smiles[arguments.index]),
+            positions=None if smiles is None else molecule_positions(smiles),
         )
         print(f"row {arguments.index} is drawn in {arguments.output}")
     return 0 if counts else 1

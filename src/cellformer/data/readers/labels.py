@@ -127,8 +127,10 @@ def counted(word: str, counts: Sequence[int]) -> ReadCells:
 
     def read(table: Table, number: int, target: Sequence[str] | None) -> Targets:
         if len(table) != counts[number]:
+            alone = len(table.header) == 1 and len(table) < counts[number]
             raise ValueError(
                 f"{table.where} has {len(table)} lines of labels for {counts[number]} {word}"
+                + ("; an empty line is none: write nan for a missing label" if alone else "")
             )
         return columns_of(table, target)
 

@@ -17,6 +17,7 @@ import torch
 
 from cellformer.basics.archives import check_archive, one_line
 from cellformer.data.dataset import PARTS, GraphSet, Kind, Metric
+from cellformer.data.interop.pyg_labels import LabelsOf
 from cellformer.data.interop.pyg_sets import from_pyg_dataset
 
 DATABASE = "sqlite.db"
@@ -28,23 +29,26 @@ def is_pyg_folder(folder: Path) -> bool:
     return bool(_files(folder))
 
 
-def read_pyg(path: Path, kind: Kind | None = None, metric: Metric | None = None) -> GraphSet:
+def read_pyg(
+    path: Path, kind: Kind | None = None, metric: Metric | None = None, of: LabelsOf = "auto"
+) -> GraphSet:
     """The graphs of a PyG data set: a file or a folder that PyG wrote.
 
     A ``.pt`` file holds a data set in memory, one graph, or a list of graphs. A folder is the root
     of a data set (or its ``processed``) and holds such a file, or those of a split (``train.pt``,
-    ``val.pt``, ``test.pt``), or the database of an ``OnDiskDataset`` without a schema. Targets and
-    ``kind`` are those of `from_pyg_dataset`. Raises ValueError, naming the file, where it holds
-    something else or is damaged; files of PyG before 2.4 name further classes and are refused.
+    ``val.pt``, ``test.pt``), or the database of an ``OnDiskDataset`` without a schema. Targets,
+    ``kind`` and ``of`` are those of `from_pyg_dataset`. Raises ValueError, naming the file, where
+    it holds something else or is damaged; files of PyG before 2.4 name further classes and are
+    refused.
     """
     if path.is_file():
-        return from_pyg_dataset(_items(path), kind=kind, metric=metric, name=path.stem)
+        return from_pyg_dataset(_items(path), None, kind, metric, path.stem, of)
     files = _files(path)
     if not files:
         raise ValueError(f"{path} is no folder of a PyG data set: it has no .pt file or {DATABASE}")
     name = path.parent.name if path.name == "processed" else path.name
     if len(files) == 1:
-        return from_pyg_dataset(_items(files[0]), kind=kind, metric=metric, name=name)
+        return from_pyg_dataset(_items(files[0]), None, kind, metric, name, of)
     by_part = {file.stem: file for file in files}
     if not by_part.keys() <= set(PARTS):
         raise ValueError(
@@ -55,7 +59,7 @@ def read_pyg(path: Path, kind: Kind | None = None, metric: Metric | None = None)
     ends = np.cumsum([0, *map(len, items.values())])
     split = {part: np.arange(*ends[at : at + 2]) for at, part in enumerate(items)}
     joined = [item for part in items.values() for item in part]
-    return from_pyg_dataset(joined, split, kind, metric, name)
+    return from_pyg_dataset(joined, split, kind, metric, name, of)
 
 
 def _files(folder: Path) -> list[Path]:

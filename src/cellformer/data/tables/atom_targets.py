@@ -13,6 +13,7 @@ from jaxtyping import Int64
 
 from cellformer.data.columns import Column
 from cellformer.data.dataset import Kind, Task
+from cellformer.data.quantities import Quantities, read_quantities, texts_of
 from cellformer.data.tables.lists import ListEntry, entries_of, holds_lists
 from cellformer.data.tables.table import Table
 from cellformer.data.targets import word
@@ -92,6 +93,8 @@ def read_atom_targets(
     entries = {
         name: [entries_of(cell) for cell in column.tolist()] for name, column in cells.items()
     }
+    for name, own in entries.items():
+        _refuse_unit(table.where, name, own)
     if task is not None and task.rank is not None:
         rank = task.rank
     else:
@@ -107,6 +110,11 @@ def read_atom_targets(
                 faults[row] = wrong
     places = {row: listing.of_rank(rank) for row, listing in enumerate(listings)
               if listing is not None and row not in faults}  # fmt: skip
+    if task is None and faults and not places:
+        row, reason = min(faults.items())
+        raise ValueError(
+            f"{table.where}: no row has lists of use; row {row} (counted from 0): {reason}"
+        )
     counts = [places[row][1] if row in places else 0 for row in range(len(table))]
     offsets = np.cumsum([0, *counts])
     _tell_hydrogens(table.where, rank, entries, places)
@@ -116,6 +124,23 @@ def read_atom_targets(
         {name: _laid_out(own, places, offsets, words[name]) for name, own in entries.items()},
         faults,
     )
+
+
+def _refuse_unit(where: str, name: str, own: Sequence[list[ListEntry] | None]) -> None:
+    """Raises ValueError where all that is no number is one with the same unit."""
+    told = [(row, place, value) for row, values in enumerate(own)
+            for place, value in enumerate(values or ()) if isinstance(value, str)]  # fmt: skip
+    found = _quantities([value for *_, value in told])
+    if told and found.known.all() and not found.bounds.any() and len(set(found.units)) == 1:
+        row, place, value = told[0]
+        raise ValueError(
+            f"{where}, column {name!r}: value {place} of row {row} (both counted from 0) is "
+            f"{value!r}, but lists take no units; write the numbers alone"
+        )
+
+
+def _quantities(words: Sequence[str]) -> Quantities:
+    return read_quantities(texts_of(pd.Series(words, dtype=object)), True)
 
 
 def _rank(
@@ -195,7 +220,8 @@ def _fault(
             continue
         where = f"column {name!r}, value {place} (counted from 0) of the list is {value!r}"
         if not words and (isinstance(value, str) or not np.isfinite(np.float32(value))):
-            return f"{where}, not a finite number"
+            bound = isinstance(value, str) and _quantities([value]).bounds.any()
+            return f"{where}, not a finite number{'; leave a bound blank' if bound else ''}"
         if task is not None and task.labels and _label(value, words) not in task.labels:
             return f"{where}, no class that the model knows"
     return ""

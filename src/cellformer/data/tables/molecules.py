@@ -50,7 +50,7 @@ def molecules(
     descriptors: MoleculeDescriptors = "none",
     censored: Censored = "refuse",
     column_units: Sequence[str] | None = None,
-    targets_of: TargetsOf | None = None,
+    targets_of: str | None = None,
 ) -> GraphSet:
     """The table's molecules with the chosen columns as targets, none chosen: without targets.
 
@@ -161,12 +161,13 @@ def _listed(
     cells: "dict[str, pd.Series[Any]]",
     kind: Kind | None,
     task: Task | None,
-    of: TargetsOf | None,
+    of: str | None,
 ) -> AtomTargets | None:
     """The targets of atoms or bonds; None where the molecules have them, or nothing has.
 
     Raises ValueError where that is not what a trained model predicts.
     """
+    said = _said(of, table.where)
     if not cells:
         return None
     if task is not None:
@@ -177,17 +178,28 @@ def _listed(
                 f"{table.where} has targets of molecules, or of their atoms or bonds, but those of "
                 f"this model belong to the cells of rank {task.rank}"
             )
-        of = WORDS[task.rank]
+        said = WORDS[task.rank]
     else:
-        of = of or told_by_names(cells)
-    if of is None and not are_lists(cells, table.where):
+        said = said or told_by_names(cells)
+    if said is None and not are_lists(cells, table.where):
         return None
     if smiles.scheme == "zinc":
         raise ValueError(
             f"{table.where}: the features of ZINC-12k put atoms into another order, so no lists of "
             "values are read for them; set data.features to standard"
         )
-    return read_atom_targets(table, smiles.smiles, cells, of, kind, task)
+    return read_atom_targets(table, smiles.smiles, cells, said, kind, task)
+
+
+def _said(of: str | None, where: str) -> TargetsOf | None:
+    """Whose the lists of a table are said to be; raises ValueError for what they cannot be of."""
+    known = next((word for word in WORDS if word == of), None)
+    if of is not None and known is None:
+        raise ValueError(
+            f"{where}: the lists of a table are of {' or '.join(WORDS)}, so data.targets_of cannot "
+            f"be {of}"
+        )
+    return known
 
 
 def _descriptor_columns(

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -101,14 +102,14 @@ class Table:
         return column
 
     def smiles_column(self, name: str | None = None) -> str:
-        """The name of the SMILES column, as given or by the usual names in any case.
+        """The name of the SMILES column, as given or by the usual names in any case and spelling.
 
         Where there is none, a column of InChI is taken.
         """
         if name is not None:
             self.column(name)
             return name
-        by_name = {column.strip().lower(): column for column in reversed(self.header)}
+        by_name = {_spelled(column): column for column in reversed(self.header)}
         for usual in (*SMILES_NAMES, *INCHI_NAMES):
             if usual in by_name:
                 return by_name[usual]
@@ -116,6 +117,11 @@ class Table:
             f"{self.where} has no column named like {', '.join(SMILES_NAMES[:3])}; say which of "
             f"its columns holds the SMILES: {', '.join(map(repr, self.header))}"
         )
+
+
+def _spelled(name: str) -> str:
+    """A name in small letters, with an underscore for blanks and hyphens."""
+    return re.sub(r"[\s_-]+", "_", name.strip().lower())
 
 
 def is_table(source: object) -> bool:
