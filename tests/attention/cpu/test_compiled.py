@@ -100,3 +100,10 @@ def test_a_part_of_a_kernel_is_called_by_compiled_code_alone():
         double(3)
     with pytest.raises(TypeError, match="not callable"):
         double(3.0)  # of a kind that no compiled code asked for
+
+
+def test_another_numba_compiles_parts_in_its_own_way(monkeypatch):
+    monkeypatch.setattr(compiled, "LINKED_BY", "0.1.")
+    double = part_of_kernel(lambda number: 2 * number)
+    assert numba.njit(lambda number: double(number) + 1)(3) == 7
+    assert double(3) == 6

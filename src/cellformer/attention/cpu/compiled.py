@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 PARTS_PER_THREAD = 4  # so that no one waits long for a thread that was late
 SMALL = 100_000  # numbers read and written, below which threads cost more than they save
 
+LINKED_BY = "0.68."
+"""Versions of Numba whose kernels are linked; others compile every part by itself."""
 KERNEL: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
 """Options of Numba's; C never calls."""
 
@@ -39,7 +41,12 @@ def kernel(function: Callable[..., None]) -> Any:
 def part_of_kernel(function: Callable[..., Any]) -> Any:
     """Compiles a function for kernels to call; Python cannot."""
     options = KERNEL | {"no_cpython_wrapper": True, "pipeline_class": LinkingCompiler}
-    return numba.njit(**options)(function)
+    return numba.njit(**(options if linking_is_known() else KERNEL))(function)
+
+
+def linking_is_known() -> bool:
+    """Whether `LinkingCompiler` was tried with this Numba, of whose inner parts it is made."""
+    return numba.__version__.startswith(LINKED_BY)
 
 
 class Work(NamedTuple):
