@@ -226,12 +226,8 @@ def data_in(arguments: Namespace, data: DataConfig) -> DataConfig:
 
 def data_config_in(arguments: Namespace, source: str) -> DataConfig:
     """The data of a command with `add_config_and_target`."""
-<<<<<<< HEAD
-    target = tuple(arguments.get("target", ())) or arguments.data.target
-=======
-    given = arguments.target  # one word where a file says so
+    given = arguments.get("target", ())  # one word where a file says so
     target = ((given,) if isinstance(given, str) else tuple(given)) or arguments.data.target
->>>>>>> h-day
     data: DataConfig = replace(arguments.data, source=source, target=target)
     return data
 

@@ -46,7 +46,8 @@ def part_of_kernel(function: Callable[..., Any]) -> Any:
 
 def linking_is_known() -> bool:
     """Whether `LinkingCompiler` was tried with this Numba, of whose inner parts it is made."""
-    return numba.__version__.startswith(LINKED_BY)
+    known: bool = numba.__version__.startswith(LINKED_BY)
+    return known
 
 
 class Work(NamedTuple):

@@ -64,15 +64,17 @@ def run(arguments: Namespace) -> int:
     if output is not None:
         check_folder(output)
     ensemble = Ensemble.open(arguments.run, arguments.weights)
-<<<<<<< HEAD
     ensemble = ensemble.by(arguments.device, arguments.batch_size)
-    reasons: list[str] = []
+    count = lost = 0
 
     def found(own: Ensemble, source: Source) -> tuple[Embeddings, Table | None]:
         vectors, table = embed_with(
             own, source, arguments.rank, arguments.pool, arguments.smiles_column
         )
-        reasons.extend(vectors.reasons)
+        nonlocal count, lost
+        failed = np.array([bool(reason) for reason in vectors.reasons], bool)
+        count += len(np.unique(vectors.row))
+        lost += len(np.unique(vectors.row[failed]))
         return vectors, table
 
     def told(vectors: Embeddings, table: Table | None) -> tuple[Any, Dialect]:
@@ -98,29 +100,6 @@ def run(arguments: Namespace) -> int:
             write_table(frame, output, dialect)
         else:
             write_pieces((told(*part) for part in parts), output)
-    failed = sum(map(bool, reasons))
-    if failed:
-        print(f"{failed} of {len(reasons)} have no vector; column error says why", file=sys.stderr)
-    return 1 if failed and failed == len(reasons) else 0
-=======
-    found, table = embed_with(
-        ensemble.by(arguments.device, arguments.batch_size),
-        named_source(arguments.source),
-        arguments.rank,
-        arguments.pool,
-        arguments.smiles_column,
-    )
-    if array and output is not None:
-        with replace_atomically(output) as unfinished, unfinished.open("wb") as file:
-            np.save(file, found.vectors)
-    elif table is None or arguments.rank is not None:
-        write_table(found.frame(), output, table.dialect if table else Dialect())
-    else:
-        columns: dict[str, Any] = {**found.columns(), "error": list(found.reasons)}
-        write_table(attach(table.frame, columns), output, table.dialect)
-    failed = np.array([bool(reason) for reason in found.reasons], bool)
-    if failed.any():
-        lost, rows = len(np.unique(found.row[failed])), len(np.unique(found.row))
-        print(f"{lost} of {rows} rows have no vector; column error says why", file=sys.stderr)
-    return 1 if failed.any() and failed.all() else 0
->>>>>>> h-day
+    if lost:
+        print(f"{lost} of {count} rows have no vector; column error says why", file=sys.stderr)
+    return 1 if lost and lost == count else 0
