@@ -114,7 +114,7 @@ def run(arguments: Namespace) -> int:
             config = run_config_in(arguments, source)
             folder = arguments.output or _folder(source, free=not again)
             kind: MemberKind = "seeds" if arguments.folds is None else "folds"
-            count = arguments.ensemble or arguments.folds
+            count = arguments.folds if arguments.ensemble is None else arguments.ensemble
             if count is not None:
                 summary = (perform_several if again else train_several)(config, folder, kind, count)
             else:
