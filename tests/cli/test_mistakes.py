@@ -132,6 +132,11 @@ MISTAKES = [
     (f"train {SMALL} -o new", 1, "give either a source to train on"),
     (f"{Y} --ensemble 2 --folds 3", 1, "either --ensemble or --folds"),
     (f"{Y} --ensemble 1", 1, "at least 2 members, got 1"),
+    (f"{Y} --ensemble 0", 1, "at least 2 members, got 0"),
+    (f"{Y} --folds 0", 1, "folds must be at least 3, got 0"),
+    (f"{Y} --seed -1", 2, "training.seed must be from 0 to", "got -1"),
+    (f"{Y} --seed 99999999999999999999", 2, "training.seed must be from 0 to"),
+    (f"{Y} --data.split_seed -3", 2, "data.split_seed must be at least 0, got -3"),
     (f"{Y} --folds 40", 1, "number of rows (12), got 40"),
     (f"{Y} --device gpu", 1, "PyTorch finds no GPU", "set it to cpu or auto"),
     # parts

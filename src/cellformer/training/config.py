@@ -25,6 +25,8 @@ from cellformer.training.catalogs import LOSSES, METRICS
 
 FRACTIONS = (0.8, 0.1, 0.1)
 ENCODING_SIZE = 8
+LARGEST_SEED = 2**63 - 1
+"""What generators of PyTorch take."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ class DataConfig(PreparationConfig):
                 "data.fractions must be three parts of 1, such as 0.8,0.1,0.1, got "
                 + ",".join(map(str, shares))
             )
-        at_least(0, workers=self.workers)
+        at_least(0, workers=self.workers, **{"data.split_seed": self.seed_of_split})
         if self.folds is not None:
             at_least(3, folds=self.folds)
         if not 0 <= self.fold < (self.folds or 1):
@@ -330,6 +332,8 @@ class TrainingConfig:
         if self.epochs != "auto":
             at_least(1, epochs=self.epochs)
         at_least(0, loader_workers=self.loader_workers)
+        if not 0 <= self.seed <= LARGEST_SEED:
+            raise ValueError(f"training.seed must be from 0 to {LARGEST_SEED}, got {self.seed}")
         positive(**{"training.start_rate": self.start_rate})
         if self.start_from is None and (self.start_rate != 1 or self.thaw != "at-once"):
             raise ValueError(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cellformer.basics.checks import at_least
 from cellformer.data.dataset import GraphSet
 from cellformer.training.answers.conformal import Residuals
 from cellformer.training.answers.ensemble import (
@@ -113,6 +114,8 @@ def train_several(
     """`train_ensemble` or `cross_validate`."""
     if kind == "seeds" and count < 2:
         raise ValueError(f"an ensemble has at least 2 members, got {count}")
+    if kind == "folds":
+        at_least(3, folds=count)
     members = _variants(config, kind, count)
     folder = RunFolder(path)
     first = next(iter(members.values()))

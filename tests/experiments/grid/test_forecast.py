@@ -20,7 +20,7 @@ def jobs(molecules_npz, tmp_path):
 def test_a_sample_knows_how_much_there_is(jobs):
     sample = sample_of(jobs[0].config.data, 8, 10)
     assert len(sample.complexes) == 10
-    assert (sample.rows, sample.train, sample.validation, sample.outputs) == (24, 16, 4, 1)
+    assert (sample.rows, sample.train, sample.validation, sample.task.outputs) == (24, 16, 4, 1)
     assert 1 < sample.cells < 30
 
 
@@ -55,3 +55,15 @@ def test_a_dry_run_says_what_is_done_what_goes_on_what_failed_and_what_it_takes(
 
     summary_of("molecules", 0.5).write(run.path)
     assert list(forecast(jobs))[1] == "molecules/general-sparse/bspe2/seed-0: done"
+
+
+def test_what_a_loss_learns_beside_values_counts(jobs):
+    """A deviation beside the mean is one more row of the last layer and of its bias."""
+    from cellformer.experiments.presets import override
+
+    sample = sample_of(jobs[0].config.data, 8, 16)
+    losses = ("l1", "gaussian")
+    one, two = (
+        cost_of(override(jobs[0].config, {"training.loss": loss}), sample) for loss in losses
+    )
+    assert 0 < two.parameters - one.parameters < 20

@@ -103,7 +103,7 @@ def run(arguments: Namespace) -> int:
             return resume_several(folder, epochs) if several else resume(folder, epochs=epochs)
         config = run_config_in(arguments, source)
         kind: MemberKind = "seeds" if arguments.folds is None else "folds"
-        count = arguments.ensemble or arguments.folds
+        count = arguments.folds if arguments.ensemble is None else arguments.ensemble
         if count is not None:
             return (perform_several if again else train_several)(config, folder, kind, count)
         return Job(config, folder).perform() if again else train(config, folder)

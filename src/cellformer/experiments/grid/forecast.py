@@ -11,6 +11,7 @@ import torch
 
 from cellformer.complexes.batches.batch import CellBatch, collate
 from cellformer.complexes.cell_complex import CellComplex
+from cellformer.data.dataset import Task
 from cellformer.encodings.encode import encode
 from cellformer.encodings.zeros import Zeros
 from cellformer.experiments.grid.grid import Experiment
@@ -28,6 +29,7 @@ from cellformer.training.loop.schedule import epochs_of
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import open_rows
 from cellformer.training.runs.curve import seconds_of
+from cellformer.training.runs.recipe import number_of_outputs
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.summary import curve_of
 
@@ -44,7 +46,7 @@ class Sample:
     rows: int
     train: float
     validation: float
-    outputs: int
+    task: Task
     lift_seconds: float
     """To lift all rows in one process, about."""
 
@@ -93,8 +95,7 @@ def sample_of(data: DataConfig, width: int, most: int) -> Sample:
         if parts is not None
         else (len(source) * shares[0], len(source) * shares[1])
     )
-    outputs = source.task.outputs
-    return Sample(tuple(found), len(source), train, validation, outputs, lift)
+    return Sample(tuple(found), len(source), train, validation, source.task, lift)
 
 
 def encode_seconds(sample: Sample, data: DataConfig) -> float:
@@ -116,11 +117,12 @@ def cost_of(config: RunConfig, sample: Sample) -> Cost:
     columns = sum(encoding.size for encoding in encodings)
     batch = collate([encode(cells, (Zeros(columns),)) for cells in sample.complexes])
     plan = attention_plan(config.attention, max_rank=len(batch.num_cells) - 1)
+    outputs = number_of_outputs(sample.task, config.training.loss)
     with torch.random.fork_rng(devices=[]):
-        shape = DataShape.of(batch, sample.outputs)
+        shape = DataShape.of(batch, outputs)
         model = CellularTransformer(ModelConfig(config.model, shape), plan)
         step_seconds = _step_seconds(model, batch)
-    memory = step_memory(batch, config.model, plan, sample.outputs)
+    memory = step_memory(batch, config.model, plan, outputs)
     step_cells = sample.cells * min(config.training.batch_size, max(sample.train, 1))
     per_cell = step_seconds / sum(batch.num_cells)
     complexes = sample.train + VALIDATION_SHARE * sample.validation

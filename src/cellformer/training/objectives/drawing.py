@@ -9,6 +9,7 @@ from cellformer.complexes.batches.batch import CellBatch
 _GOLDEN = -7_046_029_254_386_353_131
 _MIXERS = (-4_658_895_280_553_007_687, -7_723_592_293_110_705_685)
 _BITS = 53
+_POSITIVE = 2**63 - 1
 
 
 def drawn(batch: CellBatch, rank: int, seed: int) -> Float[Tensor, " cell"]:
@@ -21,7 +22,7 @@ def drawn(batch: CellBatch, rank: int, seed: int) -> Float[Tensor, " cell"]:
     complex_of = batch.complex_of(rank)
     places = complex_of if batch.part is None else batch.part.places.to(batch.device)[complex_of]
     within = torch.arange(len(complex_of), device=batch.device) - batch.offsets[rank][complex_of]
-    mixed = _mixed(torch.full_like(within, seed))
+    mixed = _mixed(torch.full_like(within, seed & _POSITIVE))
     for value in (places, within, torch.full_like(within, rank)):
         mixed = _mixed(mixed + value + 1)
     numbers: Float[Tensor, " cell"] = _logical_shift(mixed, 64 - _BITS).double() / 2**_BITS
