@@ -135,7 +135,7 @@ def test_a_signal_while_the_report_is_written_says_how_to_go_on(tmp_path, monkey
 def test_an_empty_run_folder_of_an_early_stop_is_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "nci").mkdir(parents=True)
-    folder = train_command._folder("nci", free=True)
+    folder = train_command.named_folder("nci", free=True)
     assert folder.name == "nci"
     (folder / "config.json").touch()
-    assert train_command._folder("nci", free=True).name == "nci-2"
+    assert train_command.named_folder("nci", free=True).name == "nci-2"
