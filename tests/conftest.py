@@ -33,6 +33,12 @@ torch.set_num_threads(1)  # the tensors of tests are too small to be worth more
 registry.entry_points = functools.cache(registry.entry_points)
 
 
+def pytest_collection_finish():
+    """What has been imported stays until the end: no collection of garbage need look at it."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
