@@ -35,6 +35,8 @@ registry.entry_points = functools.cache(registry.entry_points)
 
 def pytest_collection_finish():
     """What has been imported stays until the end: no collection of garbage need look at it."""
+    import hypothesis  # noqa: F401 - asks, while imported, who refers to what: frozen things hide
+
     gc.collect()
     gc.freeze()
 

@@ -54,28 +54,26 @@ def alike(one, other):
             np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("words", [["predict"], ["embed"]], ids=lambda words: words[0])
 @pytest.mark.parametrize(
-    ("source", "output"),
+    ("command", "source", "output"),
     [
-        ("rows.csv", "out.csv"),
-        ("semicolons.csv", "out.csv"),
-        ("zipped.csv.gz", "out.csv.gz"),
-        ("marked.tsv", "out.tsv"),
-        ("rows.txt", "out.parquet"),
-        ("rows.parquet", "out.parquet"),
-        ("rows.parquet", "out.csv"),
+        ("predict", "semicolons.csv", "out.csv"),
+        ("predict", "zipped.csv.gz", "out.csv.gz"),
+        ("predict", "marked.tsv", "out.tsv"),
+        ("predict", "rows.parquet", "out.parquet"),
+        ("embed", "rows.txt", "out.parquet"),
+        ("embed", "rows.parquet", "out.csv"),
     ],
 )
 def test_pieces_say_what_the_whole_says(
-    words, source, output, folder, tmp_path, monkeypatch, capsys
+    command, source, output, folder, tmp_path, monkeypatch, capsys
 ):
-    command = [*words, str(folder / "run"), str(folder / source), "-o"]
+    words = [command, str(folder / "run"), str(folder / source), "-o"]
     whole, parts = tmp_path / f"whole-{output}", tmp_path / f"parts-{output}"
-    assert main([*command, str(whole)]) == 0
+    assert main([*words, str(whole)]) == 0
     first = capsys.readouterr().err
     monkeypatch.setattr(tables, "PIECE_ROWS", 5)
-    assert main([*command, str(parts)]) == 0
+    assert main([*words, str(parts)]) == 0
     told = capsys.readouterr().err
     assert "3 of 32" in first
     assert "3 of 32" in told
