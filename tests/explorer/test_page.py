@@ -91,6 +91,10 @@ def test_a_row_is_picked_and_a_table_is_read(page, tmp_path):
     until(page, lambda: len(of(page, "rows").find_elements(By.CSS_SELECTOR, "tbody tr")) == 2)
     assert SCRIPT in of(page, "rows").text
     assert "note" in of(page, "rows").text
+    numbers = of(page, "rows").find_elements(By.CSS_SELECTOR, "td.number")
+    assert numbers
+    lines = [each.value_of_css_property("white-space") for each in numbers]
+    assert set(lines) == {"nowrap"}
     of(page, "rows").find_element(By.TAG_NAME, "button").click()
     shown(page, "The complex of c1ccccc1")
 

@@ -36,6 +36,7 @@ function cell(row, text, tag = "td") {
   const made = document.createElement(tag);
   made.textContent = text;
   if (tag === "th") made.scope = "col";
+  if (/^[-+.\d]\S{0,15}$/.test(text)) made.className = "number";
   row.append(made);
   return made;
 }
