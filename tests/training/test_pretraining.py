@@ -137,6 +137,13 @@ def test_what_does_not_go_with_computed_targets_is_refused(fields, told):
         override(PRETRAINING, {f"data.{name}": value for name, value in fields.items()})
 
 
+def test_sources_of_two_kinds_are_refused(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    cf.write_npz("pair.npz", [cf.Graph.from_edges([(0, 1)])] * 4, [0.0, 1.0, 2.0, 3.0])
+    assert main(["pretrain", "many.csv", "pair.npz", "-o", "no"]) == 1
+    assert "many.csv and pair.npz are of two kinds" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [[], ["a.csv", "--resume", "base"]])
 def test_either_sources_or_a_run(words, capsys):
     assert main(["pretrain", *words]) == 1

@@ -77,6 +77,12 @@ def _with_further_files(
     else:
         task = source.task
         sets = [alike.open(file, target=task.targets, task=task) for _, file in named]
+    for each, (_, file) in zip(sets, named, strict=True):
+        if (each.smiles_or_none is None) != (source.smiles_or_none is None):
+            raise ValueError(
+                f"{config.source} and {file} are of two kinds: only one of them consists of "
+                "molecules given as SMILES, whose features are others; learn them in two trainings"
+            )
     starts = np.cumsum([0, len(source), *map(len, sets)])
     parts = ["train", *(part for part, _ in named)]
     blocks = {
