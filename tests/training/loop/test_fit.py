@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import asdict, replace
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from cellformer.cli.main import main
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.examples import cycle
 from cellformer.complexes.graph import Graph
@@ -227,34 +229,59 @@ def _heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def test_a_signal_leaves_a_run_that_resumes_to_the_same_end(tiny, tmp_path):
+def test_a_signal_leaves_a_run_that_resumes_to_the_same_end(tiny, tmp_path, capsys):
     config = with_training(tiny, epochs=40, batch_size=16)  # quick epochs, and enough of them
     (tmp_path / "config.json").write_text(json.dumps(asdict(config)))
     train(config, tmp_path / "whole")
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number, stop in (signal.SIGTERM, stop_this_process), (signal.SIGINT, stop_another):
         folder = tmp_path / f"stopped-{number}"
-        stop_a_training(config, folder, number)
+        command = ["train", config.data.source, "-o", str(folder), "--config",
+                   str(tmp_path / "config.json")]  # fmt: skip
+        status, errors = stop(command, folder, number)
+        assert status == 75, errors
+        assert f"--resume {folder}" in (errors or capsys.readouterr().err)
+        assert not (folder / "summary.json").exists()
         resume(folder)
         assert RunConfig.from_json(folder / "config.json") == config
         assert equal_bits(weights(folder), weights(tmp_path / "whole"))
         assert curve(folder) == curve(tmp_path / "whole")
 
 
-def stop_a_training(config, folder, number):
-    """Sends the signal to a process that has ended an epoch of it."""
-    command = [sys.executable, "-m", "cellformer", "train", config.data.source, "-o",
-               str(folder), "--config", str(folder.parent / "config.json")]  # fmt: skip
+def stop_this_process(command, folder, number):
+    """Sends the signal when the training has ended an epoch; returns its exit code."""
+
+    ended = threading.Event()
+
+    def ask():
+        wait_for(folder / "resume.ckpt", lambda: not ended.is_set())
+        if not ended.is_set():
+            os.kill(os.getpid(), number)
+
+    asked = threading.Thread(target=ask)
+    asked.start()
+    try:
+        return main(command), ""
+    finally:
+        ended.set()
+        asked.join()
+
+
+def stop_another(command, folder, number):
+    """The same with a process of its own; also returns what it told."""
     # The bits of a sum depend on the number of threads, and these tests use one.
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=_heed_ctrl_c
-    )
-    deadline = time.monotonic() + 120
-    while not (folder / "resume.ckpt").exists() and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+        [sys.executable, "-m", "cellformer", *command],
+        stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=_heed_ctrl_c,
+    )  # fmt: skip
+    wait_for(folder / "resume.ckpt", lambda: process.poll() is None)
     process.send_signal(number)
     _, errors = process.communicate(timeout=120)
-    assert process.returncode == 75, errors
-    assert f"--resume {folder}" in errors
-    assert not (folder / "summary.json").exists()
+    return process.returncode, errors
+
+
+def wait_for(file, going_on):
+    deadline = time.monotonic() + 120
+    while not file.exists() and going_on():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

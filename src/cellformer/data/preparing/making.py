@@ -1,4 +1,7 @@
-"""From some rows of a source to encoded complexes: all at once, or one by one."""
+"""From some rows of a source to encoded complexes: all at once, or one by one.
+
+A lifting that takes one graph at a time is followed by encodings that take all complexes at once.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +19,7 @@ from cellformer.data.dataset import (
     graph_of,
 )
 from cellformer.data.flat import FlatGraphs
-from cellformer.encodings.encode import Encoding, encode, encode_many
+from cellformer.encodings.encode import CollectiveEncoding, Encoding, encode, encode_many
 from cellformer.lifting.lift import (
     CollectiveLifting,
     Lifted,
@@ -78,19 +81,23 @@ def make(
 
     A row fails that has no valid graph or description, or is over the lifting's limit. Whatever
     else is raised with all rows at once is given to ``tell``, and they are taken one by one. Raises
-    PreparationError, naming the row, where the lifting or an encoding then raises again.
+    PreparationError, naming the row, where the lifting or an encoding raises with one alone.
     """
     collective = collective_form(lifting)
     valid = (_flat(graphs) if collective is not None else None) or _listed(graphs, start)
     if isinstance(lifting, PartlyCollective) and valid.own_cells:
         collective = None
     made, slow = None, None
-    if collective is not None:
-        try:
+    try:
+        if collective is not None:
             made = _together(valid, start, collective, encodings)
-        except Exception as error:
-            slow = f"{type(error).__name__}: {error}".splitlines()[0]
-            tell(slow)
+        elif any(isinstance(encoding, CollectiveEncoding) for encoding in encodings):
+            made = _encoded_together(valid, start, lifting, encodings)
+    except PreparationError:
+        raise
+    except Exception as error:
+        slow = f"{type(error).__name__}: {error}".splitlines()[0]
+        tell(slow)
     made = made or _one_by_one(valid, start, lifting, encodings)
     return replace(_described(made, graphs, start), slow=slow)
 
@@ -166,6 +173,16 @@ def _check(lifted: object, lifting: CollectiveLifting, graphs: int) -> None:
             f"many() of {lifting!r} returned {len(lifted.complexes)} complexes and "
             f"{len(lifted.over_limit)} graphs over a limit for {graphs} graphs"
         )
+
+
+def _encoded_together(
+    valid: _Valid, start: int, lifting: Lifting, encodings: Sequence[Encoding]
+) -> Made:
+    """Each row lifted alone, then all encoded at once; raises whatever an encoding raises."""
+    lifted = _one_by_one(valid, start, lifting, ())
+    if lifted.complexes is None:
+        return lifted
+    return replace(lifted, complexes=encode_many(lifted.complexes, encodings))
 
 
 def _one_by_one(valid: _Valid, start: int, lifting: Lifting, encodings: Sequence[Encoding]) -> Made:
