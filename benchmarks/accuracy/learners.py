@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,8 @@ from cellformer.training.runs.summary import Summary
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 
+Features: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
+"""From molecules to a row of numbers for each."""
 Learner: TypeAlias = Callable[[Path, int, Path], Score]
 """From a file, a seed and a folder of its own to its score."""
 
@@ -92,12 +94,12 @@ def forest(rows: Path, seed: int, _: Path) -> Score:
 
     It does not see the validation rows, which choose something for the networks.
     """
-    return _of_features(rows, RandomForestRegressor(500, random_state=seed, n_jobs=1))
+    return fitted(rows, described, RandomForestRegressor(500, random_state=seed, n_jobs=1))
 
 
 def boosting(rows: Path, seed: int, _: Path) -> Score:
     """Gradient boosting by histograms of scikit-learn on the same features."""
-    return _of_features(rows, HistGradientBoostingRegressor(random_state=seed))
+    return fitted(rows, described, HistGradientBoostingRegressor(random_state=seed))
 
 
 def learners(peers: Path, extra: Sequence[str] = ()) -> Mapping[str, Learner]:
@@ -112,13 +114,14 @@ def learners(peers: Path, extra: Sequence[str] = ()) -> Mapping[str, Learner]:
     }
 
 
-def _of_features(rows: Path, model: RandomForestRegressor | HistGradientBoostingRegressor) -> Score:
+def fitted(rows: Path, features: Features, model: Any) -> Score:
+    """The score of a model of scikit-learn, which learns the training rows alone."""
     frame = pd.read_csv(rows)
     train, test = (frame["split"] == part for part in ("train", "test"))
     began = processor_seconds()
-    features = described(frame["smiles"].tolist())
-    model.fit(features[train], frame["y"][train])
-    predicted = model.predict(features[test])
+    known = features(frame["smiles"].tolist())
+    model.fit(known[train], frame["y"][train])
+    predicted = model.predict(known[test])
     return Score(rmse_of(frame["y"][test], predicted), processor_seconds() - began)
 
 

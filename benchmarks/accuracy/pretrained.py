@@ -12,10 +12,9 @@ means of ratios.
 """
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -27,14 +26,13 @@ from sklearn.preprocessing import StandardScaler
 
 import cellformer as cf
 from benchmarks.accuracy.__main__ import learned
-from benchmarks.accuracy.learners import Learner, chemprop, described, ours, rmse_of
+from benchmarks.accuracy.learners import Features, Learner, chemprop, described, fitted, ours
 from benchmarks.accuracy.rows import written
 from benchmarks.accuracy.sets import DEVELOPMENT, JUDGING, TABLES
 from benchmarks.accuracy.table import Score, geometric_mean
-from benchmarks.timing import machine, processor_seconds, write_json
+from benchmarks.timing import machine, write_json
 from cellformer.basics.files import replace_atomically
 
-Features: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
 CELLS = ("--data.molecule_descriptors", "none")
 MORGAN_COLUMNS = 2048
 NAMES = ("nothing", "pretrained", "cells from nothing", "cells pretrained", "ridge of descriptors",
@@ -154,14 +152,14 @@ def linear(features: Features) -> Learner:
 
     def learn(rows: Path, seed: int, _: Path) -> Score:
         model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 5, 15)))
-        return _fitted(rows, features, model)
+        return fitted(rows, features, model)
 
     return learn
 
 
 def forest(rows: Path, seed: int, _: Path) -> Score:
     """500 trees on RDKit's descriptors."""
-    return _fitted(rows, descriptors, RandomForestRegressor(500, random_state=seed, n_jobs=1))
+    return fitted(rows, descriptors, RandomForestRegressor(500, random_state=seed, n_jobs=1))
 
 
 def descriptors(smiles: Sequence[str]) -> NDArray[np.float32]:
@@ -179,16 +177,6 @@ def vectors(base: Path, smiles: Sequence[str]) -> NDArray[np.float32]:
     both = [np.asarray(cf.embed(base, list(smiles), pool=pool)) for pool in ("sum", "mean")]
     found: NDArray[np.float32] = np.nan_to_num(np.hstack(both))
     return found
-
-
-def _fitted(rows: Path, features: Features, model: Any) -> Score:
-    frame = pd.read_csv(rows)
-    train, test = (frame["split"] == part for part in ("train", "test"))
-    began = processor_seconds()
-    known = features(frame["smiles"].tolist())
-    model.fit(known[train], frame["y"][train])
-    predicted = model.predict(known[test])
-    return Score(rmse_of(frame["y"][test], predicted), processor_seconds() - began)
 
 
 if __name__ == "__main__":
