@@ -1,5 +1,4 @@
 import pandas as pd
-
 from benchmarks.accuracy.pretrained import fewer, summary
 from benchmarks.accuracy.table import Score
 
