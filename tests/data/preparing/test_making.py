@@ -23,6 +23,27 @@ from liftings import Broken, OneAtATime, Watched
 LIFTING, ENCODINGS = InducedCycles(max_length=6, max_cells=20), [RWBSPe(3), RWPe(2)]
 
 
+@dataclass(frozen=True)
+class Alone:
+    """An encoding that takes one complex at a time."""
+
+    encoding: object
+
+    @property
+    def size(self):
+        return self.encoding.size
+
+    def __call__(self, cells):
+        return self.encoding(cells)
+
+
+class NotTogether(Alone):
+    """The same, which says that it takes many."""
+
+    def many(self, complexes):
+        raise IndexError(f"{len(complexes.ranks[0].encodings)} are too many")
+
+
 def cycle(vertices):
     return Graph.from_edges([(i, (i + 1) % vertices) for i in range(vertices)])
 
@@ -70,14 +91,30 @@ def stored(folder):
 @pytest.mark.parametrize("name", ["flat", "joined", "molecules"])
 def test_all_at_once_gives_the_bytes_and_reasons_of_one_by_one(tmp_path, name):
     source, limited = sources()[name], InducedCycles(max_length=6, max_cells=5)
+    alone = [Alone(encoding) for encoding in ENCODINGS]
+    ways = {
+        "alone": (OneAtATime(limited), alone),
+        "lifted alone": (OneAtATime(limited), ENCODINGS),
+        "together": (Watched(limited, str(tmp_path)), ENCODINGS),
+    }
     results = []
-    for folder, lifting in (("a", OneAtATime(limited)), ("b", Watched(limited, str(tmp_path)))):
+    for folder, (lifting, encodings) in ways.items():
         options = {"cache_dir": tmp_path / folder, "over_limit": "skip"}
-        made = prepare(source, lifting, ENCODINGS, **options)
+        made = prepare(source, lifting, encodings, **options)
         results.append((made.rows.tolist(), made.failures, *stored(tmp_path / folder)))
         assert made.slow is None
-    assert results[0] == results[1]
+    assert results[0] == results[1] == results[2]
     assert len(results[0][1]) >= 2
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_an_encoding_that_cannot_take_all_at_once_is_told_and_harmless(tmp_path, caplog):
+    lifting, source = OneAtATime(LIFTING), in_memory([cycle(n) for n in (3, 4, 5)], name="mine")
+    made = prepare(source, lifting, [NotTogether(RWPe(2))], cache_dir=tmp_path / "a")
+    assert str(made.slow) == "1 of 1 parts were prepared one by one: IndexError: 12 are too many"
+    assert "they are taken one by one: IndexError" in caplog.text
+    prepare(source, lifting, [RWPe(2)], cache_dir=tmp_path / "b")
+    assert stored(tmp_path / "a") == stored(tmp_path / "b")
 
 
 @pytest.mark.usefixtures("small_shards")
