@@ -1,6 +1,5 @@
 """Targets that are computed from the graphs themselves, to learn from without labels."""
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -16,9 +15,7 @@ SIZES = ("log_vertices", "log_edges")
 """Of graphs that are no molecules: log(1 + n) of the numbers of both."""
 
 
-def with_computed_targets(
-    source: GraphSet, *, workers: int = 0, cache_dir: str | os.PathLike[str] | None = None
-) -> GraphSet:
+def with_computed_targets(source: GraphSet, *, workers: int = 0) -> GraphSet:
     """The set with what can be computed of its graphs in place of its own targets.
 
     Of molecules given as SMILES these are RDKit's descriptors and counts of fragments, and of other
@@ -29,11 +26,7 @@ def with_computed_targets(
     """
     if isinstance(source.graphs, SmilesList):
         values = molecule_values(
-            "Computing descriptors",
-            computed_values,
-            source.graphs.smiles,
-            workers=workers,
-            cache_dir=cache_dir,
+            "Computing descriptors", computed_values, source.graphs.smiles, workers=workers
         )
         names = computed_names()
     else:

@@ -142,3 +142,10 @@ def test_pieces_have_all_rows_in_their_order(folder, monkeypatch):
     pd.testing.assert_frame_equal(pd.concat(found, ignore_index=True), whole)
     with tables.opened_pieces(Path("no.csv")) as pieces:
         assert pieces is None
+
+
+def test_a_small_table_is_read_once(folder, tmp_path, capsys, caplog):
+    (tmp_path / "old.csv").write_bytes("smiles,note\nCCO,é\n".encode("cp1252"))
+    assert main(["predict", str(folder / "run"), str(tmp_path / "old.csv")]) == 0
+    assert "é" in capsys.readouterr().out
+    assert sum("is not UTF-8" in record.getMessage() for record in caplog.records) == 1

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -83,18 +84,20 @@ def run(arguments: Namespace) -> int:
         columns: dict[str, Any] = {**vectors.columns(), "error": list(vectors.reasons)}
         return attach(table.frame, columns), table.dialect
 
-    source = named_source(arguments.source)
+    source: Source = named_source(arguments.source)
     # Cells are told by the number of their row, which a piece does not know.
-    with large_table(ensemble, source if arguments.rank is None else None) as pieces:
+    rows = arguments.rank is None
+    with large_table(ensemble, source) if rows else nullcontext((source, None)) as opened:
+        source, pieces = opened
         parts = (
             [found(ensemble, source)]
             if pieces is None
             else (found(own, table) for table, own in in_pieces(ensemble, pieces))
         )
         if array and output is not None:
-            rows = np.concatenate([vectors.vectors for vectors, _ in parts])
+            every = np.concatenate([vectors.vectors for vectors, _ in parts])
             with replace_atomically(output) as unfinished, unfinished.open("wb") as file:
-                np.save(file, rows)
+                np.save(file, every)
         elif pieces is None:
             frame, dialect = next(told(*part) for part in parts)
             write_table(frame, output, dialect)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 def run(arguments: Namespace) -> int:
     """Writes the rows of the source in their order with new columns."""
     output = free_output(arguments)
+    from cellformer.data.preparation import Source
     from cellformer.data.tables.delimited import Dialect
     from cellformer.data.tables.table import is_written, write_pieces, write_table
     from cellformer.data.tables.writing import for_spreadsheets
@@ -55,7 +57,7 @@ def run(arguments: Namespace) -> int:
         raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
     if output is not None:
         check_folder(output)
-    source = named_source(arguments.source)
+    source: Source = named_source(arguments.source)
     ensemble = Ensemble.open(arguments.run, arguments.weights)
     ensemble = ensemble.by(arguments.device, arguments.batch_size, arguments.samples)
     options = {
@@ -72,7 +74,8 @@ def run(arguments: Namespace) -> int:
 
     # What was printed before a row fails could not be taken back.
     piecewise = output is not None or arguments.on_error != "fail"
-    with large_table(ensemble, source if piecewise else None) as pieces:
+    with large_table(ensemble, source) if piecewise else nullcontext((source, None)) as found:
+        source, pieces = found
         if pieces is None:
             frame, dialect = told(predict_with(ensemble, source, **options))
             write_table(frame, output, dialect)

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 from jaxtyping import Bool, Int64
@@ -83,25 +84,17 @@ def _with_further_files(
                 f"{config.source} and {file} are of two kinds: only one of them consists of "
                 "molecules given as SMILES, whose features are others; learn them in two trainings"
             )
-    starts = np.cumsum([0, len(source), *map(len, sets)])
-    parts = ["train", *(part for part, _ in named)]
-    blocks = {
-        part: np.concatenate(
-            [np.zeros(0, np.int64),
-             *(np.arange(*starts[i : i + 2]) for i, own in enumerate(parts) if own == part)]
-        )
-        for part in PARTS
-    }  # fmt: skip
-    split: Split | None = blocks
-    if set(parts) == {"train"}:
-        further = blocks["train"][len(source) :]
+    sizes = [len(source), *map(len, sets)]
+    part_of = np.repeat(["train", *(part for part, _ in named)], sizes)
+    split: Split | None = {part: np.flatnonzero(part_of == part) for part in PARTS}
+    if set(part_of) == {"train"}:
+        further = np.arange(len(source), len(part_of))
         split = None if source.split is None else source.split | {
             "train": np.concatenate([source.split["train"], further])
         }  # fmt: skip
     files = [config.source, *(file for _, file in named)]
-    return SourceRows(
-        join([source, *sets]), split, tuple(zip(files, starts[:-1].tolist(), strict=True))
-    )
+    starts = [0, *accumulate(sizes)][:-1]
+    return SourceRows(join([source, *sets]), split, tuple(zip(files, starts, strict=True)))
 
 
 def _unlabeled(source: GraphSet) -> GraphSet:
