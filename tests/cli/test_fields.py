@@ -52,6 +52,8 @@ CASES = {
     "over_limit": (TABLE, ["--data.lifting", LIMITED], "truncate"),
     "encodings": (TABLE, [], "rwpe:3"),
     "encoding_size": (TABLE, ["--data.encodings", "rwpe"], "3"),
+    "patch_cells": (CLOUD, [], "10"),
+    "patch_halo": (CLOUD, ["--data.patch_cells", "10"], "1"),
     "reader": ("atoms.list", [], f"{OWN}:read"),
 }
 """For each field a source, what else is given in both cases, and a value other than the default."""
@@ -143,6 +145,7 @@ def words_of(command, source, others, here):
         for command in (lift, encode, draw, prepare)
         for field in CASES
         if command in (lift, prepare) or field not in OF_FEATURES
+        if command is prepare or field != "patch_halo"  # refused with that which it belongs to
     ],
 )
 def test_a_field_of_the_preparation_changes_what_comes_out(command, field, here, capsys):
@@ -182,3 +185,10 @@ def test_a_complex_alone_is_never_skipped(here, capsys):
     for command in (lift, encode, draw):
         words = words_of(command, TABLE, ["--data.over_limit", "skip"], here)
         assert "over_limit=skip is of no use here" in outcome(command, words, capsys)
+        words = words_of(command, CLOUD, ["--data.patch_cells", "9"], here)
+        assert "patch_cells is of no use here" in outcome(command, words, capsys)
+
+
+def test_molecules_are_not_cut(here, capsys):
+    words = words_of(prepare, TABLE, ["--data.patch_cells", "9", "--data.patch_halo", "1"], here)
+    assert "patch_cells is of use to graphs and complexes other" in outcome(prepare, words, capsys)

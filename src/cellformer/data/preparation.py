@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias, get_type_hints
@@ -19,6 +20,7 @@ from cellformer.chemistry.fragments import Fragments
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.patches import Patches
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import (
     GraphSet,
@@ -32,6 +34,7 @@ from cellformer.data.flat import in_memory
 from cellformer.data.fragments import keep_fragments
 from cellformer.data.interop.pyg_labels import LabelsOf
 from cellformer.data.named.benchmark_set import posing
+from cellformer.data.preparing.patches import prepare_patches
 from cellformer.data.preparing.prepare import OverLimitRows, Prepared, prepare
 from cellformer.data.preparing.shards import ShardExecutor
 from cellformer.data.quantities import Censored
@@ -58,7 +61,7 @@ Reader: TypeAlias = Callable[[str], GraphSet]
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-LATER = {"censored", "column_units", "degenerate"}
+LATER = {"censored", "column_units", "degenerate", "patches"}
 """Fields that earlier versions did not write."""
 
 
@@ -101,6 +104,8 @@ class Preparation:
     """What happens to a graph over the lifting's limits: an error, or a row without a complex."""
     reader: Reader | None = None
     """Reads sources in place of the readers of this package."""
+    patches: Patches | None = None
+    """How `stored` cuts complexes whose cells are learned; None leaves them whole."""
 
     @property
     def whole_lifting(self) -> Lifting:
@@ -241,11 +246,13 @@ class Preparation:
         cache_dir: str | PathLike[str] | None = None,
         over_limit: OverLimitRows | None = None,
     ) -> Prepared:
-        """The complexes of all rows, from the cache where they are; see `prepare`.
+        """The complexes of all rows, or their patches, from the cache where they are.
 
-        ``over_limit`` stands in for that of the preparation.
+        See `prepare`. ``over_limit`` stands in for that of the preparation.
         """
-        return prepare(
+        made = self.patches
+        making = prepare if made is None else partial(prepare_patches, patches=made)
+        return making(
             source,
             self.whole_lifting,
             self.encodings,

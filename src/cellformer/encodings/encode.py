@@ -24,7 +24,10 @@ class EncodedRanks:
 class Encoding(Protocol):
     """A positional encoding: ``size`` numbers for every cell of every rank.
 
-    Any object of this shape can be given to `encode`; a frozen dataclass is the habit here.
+    Any object of this shape can be given to `encode`; a frozen dataclass is the habit here. One
+    that does not depend on all of a complex says by an attribute ``reach`` how much it depends on:
+    the cells at most so many steps away, where a step leads from a cell to one of its boundary, of
+    whatever rank, or back.
     """
 
     @property
@@ -41,6 +44,17 @@ class CollectiveEncoding(Encoding, Protocol):
 
     def many(self, complexes: RaggedComplexes) -> EncodedRanks:
         """The rows of all complexes, each with the bits that it has alone."""
+
+
+def reach_of(encodings: Sequence[Encoding]) -> int:
+    """How many steps away the cells are that these encodings of a cell depend on at most.
+
+    Raises ValueError, naming the encoding, where it depends on all of a complex.
+    """
+    for encoding in encodings:
+        if getattr(encoding, "reach", None) is None:
+            raise ValueError(f"the encoding {encoding!r} depends on the whole complex")
+    return max((int(getattr(encoding, "reach")) for encoding in encodings), default=0)  # noqa: B009
 
 
 def encode(cells: CellComplex, encodings: Sequence[Encoding] | Encoding) -> CellComplex:

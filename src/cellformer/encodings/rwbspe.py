@@ -23,6 +23,11 @@ class RWBSPe:
     def __post_init__(self) -> None:
         check_size(self.size)
 
+    @property
+    def reach(self) -> int:
+        """A walk that returns goes half of its steps away, and has to know where it can turn."""
+        return self.size // 2 + 1
+
     def __call__(self, cells: CellComplex) -> EncodedRanks:
         """The encoding of a complex."""
         return self._of(DisjointUnion.of(cells))

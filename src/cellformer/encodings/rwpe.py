@@ -27,6 +27,11 @@ class RWPe:
     def __post_init__(self) -> None:
         check_size(self.size)
 
+    @property
+    def reach(self) -> int:
+        """As in `RWBSPe`; a step of this walk is two: to a shared cell, and on."""
+        return 2 * (self.size // 2 + 1)
+
     def __call__(self, cells: CellComplex) -> EncodedRanks:
         """The encoding of a complex."""
         return self._of(DisjointUnion.of(cells))

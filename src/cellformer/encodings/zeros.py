@@ -18,6 +18,11 @@ class Zeros:
     def __post_init__(self) -> None:
         check_size(self.size)
 
+    @property
+    def reach(self) -> int:
+        """Nothing is read."""
+        return 0
+
     def __call__(self, cells: CellComplex) -> EncodedRanks:
         """The encoding of a complex; its signs are fixed."""
         return encoded([np.zeros((count, 0)) for count in cells.num_cells], self.size, NO_SIGN)

@@ -17,6 +17,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.drawing.molecule import atom_symbols, bond_orders, molecule_positions
 from cellformer.drawing.tokens import rank_word
 from cellformer.encodings.catalog import ENCODINGS
+from cellformer.encodings.encode import encode
 from cellformer.report.cell_pictures import outputs_for, shares_of
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import LEVEL
@@ -212,14 +213,15 @@ class Explorer:
     def _of_row(self, row: int) -> Subject:
         if self.outcome is None:
             raise ValueError(f"the data of this run cannot be read: {self.missing}")
-        found = np.flatnonzero(self.outcome.rows == row)
-        if not len(found):
+        if row not in self.outcome.rows:
             raise ValueError(f"the data of this run have no complex in row {row}")
-        cells = self.outcome.materials.complexes[int(found[0])]
+        cells = self.outcome.complex_of(row)
         if sum(cells.num_cells) > MOST_CELLS:
             raise ValueError(
                 f"row {row} has {sum(cells.num_cells)} cells; the explorer takes {MOST_CELLS}"
             )
+        if self.outcome.materials.patches is not None:
+            cells = encode(cells, self.run.preparation.encodings)
         truth, smiles = self.outcome.truth_of(row), self.outcome.smiles(row)
         if smiles is None:
             positions = self.outcome.graphs.graph(row).positions

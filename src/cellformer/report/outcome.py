@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.many.ragged import ranges
 from cellformer.data.dataset import GraphSequence, SmilesList
+from cellformer.data.preparation import Preparation
 from cellformer.drawing.molecule import (
     atom_symbols,
     bond_orders,
@@ -15,6 +15,7 @@ from cellformer.drawing.molecule import (
     molecule_positions,
 )
 from cellformer.drawing.sketch import sketch
+from cellformer.lifting.lift import lift
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.materials.materials import Materials, gather
 
@@ -48,7 +49,12 @@ class RunOutcome:
 
     parts: dict[str, ScoredPart]
     materials: Materials
-    rows: Int64[np.ndarray, " complex"]  # of the source, for every complex
+    preparation: Preparation
+
+    @property
+    def rows(self) -> Int64[np.ndarray, " complex"]:
+        """Of the source, for every complex."""
+        return self.materials.rows
 
     @property
     def graphs(self) -> GraphSequence:
@@ -64,7 +70,9 @@ class RunOutcome:
         return self.graphs.in_graph_order(row) if isinstance(self.graphs, SmilesList) else None
 
     def complex_of(self, row: int) -> CellComplex:
-        """The complex of a row of the source."""
+        """The complex of a row of the source; without encodings where it was cut into patches."""
+        if self.materials.patches is not None:
+            return lift(self.graphs.graph(row), self.preparation.whole_lifting)
         return self.materials.complexes[int(np.flatnonzero(self.rows == row)[0])]
 
     def labeled(self, part: str) -> int:
@@ -74,11 +82,14 @@ class RunOutcome:
 
     def truth_of(self, row: int) -> Float[np.ndarray, "cell target"]:
         """Of the cells of a row of the source, whatever part they belong to; NaN where unknown."""
-        copies = np.flatnonzero(self.rows == row)
-        known = [
-            self.materials.complexes.targets_of(copies[[number]]) for number in range(len(copies))
-        ]
-        return np.asarray(np.fmax.reduce(known), np.float32)
+        copies, rank = np.flatnonzero(self.rows == row), self.materials.task.rank
+        targets = self.materials.complexes.targets_of(copies)
+        if rank is None:
+            return np.asarray(targets, np.float32)
+        _, cells, counting = self.materials.cells_of(copies, rank)
+        known = np.full((cells.max(initial=-1) + 1, targets.shape[1]), np.nan, np.float32)
+        np.fmax.at(known, cells[counting], targets[counting])
+        return known
 
     def drawing(self, row: int, description: str) -> str:
         """A sketch of a row's complex, or nothing if it is too large."""
@@ -101,18 +112,17 @@ def outcome_of(run: TrainedRun) -> RunOutcome:
     """
     materials = gather(run.config.data, preparation=run.preparation)
     complexes, rank = materials.complexes, materials.task.rank
-    rows = materials.rows % (len(materials.graphs) // materials.copies)
 
     def part_of(chosen: Int64[np.ndarray, " chosen"]) -> ScoredPart:
-        own, cells = rows[chosen], None
-        if rank is not None:
-            counts = complexes.num_cells[chosen, rank]
-            own, cells = np.repeat(own, counts), ranges(np.zeros_like(counts), counts)[0]
-        return ScoredPart(own, complexes.targets_of(chosen), run.outputs(complexes, chosen), cells)
+        targets, outputs = complexes.targets_of(chosen), run.outputs(complexes, chosen)
+        if rank is None:
+            return ScoredPart(materials.rows[chosen], targets, outputs)
+        rows, cells, counting = materials.cells_of(chosen, rank)
+        return ScoredPart(rows[counting], targets[counting], outputs[counting], cells[counting])
 
     parts = {
         part: part_of(chosen)
         for part, chosen in materials.split.items()
         if part in ("val", "test") and len(chosen)
     }
-    return RunOutcome(parts, materials, rows)
+    return RunOutcome(parts, materials, run.preparation)

@@ -17,7 +17,8 @@ from cellformer.basics.files import replace_atomically
 from cellformer.drawing.inline import INLINE, INLINE_DARK, inline_svg
 from cellformer.drawing.molecule import molecule_positions
 from cellformer.drawing.tokens import rank_word
-from cellformer.report.cell_pictures import panels_of_cells, with_pixels
+from cellformer.encodings.encode import encode
+from cellformer.report.cell_pictures import outputs_for, panels_of_cells, with_pixels
 from cellformer.report.charts import learning_curves
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import Chart, Judged, charts_of, judged, uncharted
@@ -195,12 +196,14 @@ def _colored(
     cells, own = outcome.complex_of(row), outcome.parts[part].of_complex(row)
     smiles = outcome.drawn(row)
     places = outcome.graphs.graph(row).positions if smiles is None else molecule_positions(smiles)
-    task, truth = run.recipe.task, outcome.truth_of(row)
+    task, truth, outputs = run.recipe.task, outcome.truth_of(row), own.outputs
+    if outcome.materials.patches is not None:  # of which the part may have some only
+        outputs = outputs_for(run, encode(cells, run.preparation.encodings))
     told = f"{_name(outcome, row)} colored by {task.targets[target]}"
     light, dark = (
         "".join(
             inline_svg(with_pixels(figure, cells), f"{told}: {word}")
-            for word, figure in panels_of_cells(task, cells, own.outputs, truth, target, places,
+            for word, figure in panels_of_cells(task, cells, outputs, truth, target, places,
                                                 theme).items()
         )
         for theme in (INLINE, INLINE_DARK)

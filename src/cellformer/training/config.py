@@ -79,13 +79,19 @@ class PreparationConfig:
     """Positional encodings, joined by +; name:size sets a size."""
     encoding_size: int | None = None
     """Columns of each encoding without a size of its own; by default 8."""
+    patch_cells: int | None = None
+    """Cells of a patch, about, where large complexes whose cells are learned are cut into such; by
+    default they stay whole. The steps of training and prediction then consist of patches."""
+    patch_halo: int | None = None
+    """How many steps around its own cells a patch reaches, from a cell to those in its boundary or
+    back; by default as far as a cell of the model sees, so that cutting changes no prediction."""
     reader: str | None = None
     """Reads the source in place of the readers that come with this package: a function of yours
     from a path to a set of graphs."""
 
     def __post_init__(self) -> None:
         for name, least in (("encoding_size", 1), ("max_dim", 1), ("neighbors", 1),
-                            ("max_length", 3)):  # fmt: skip
+                            ("max_length", 3), ("patch_cells", 1), ("patch_halo", 0)):  # fmt: skip
             value = getattr(self, name)
             if value is not None:
                 at_least(least, **{name: value})
@@ -111,6 +117,8 @@ class PreparationConfig:
             raise ValueError(
                 "data.encoding_size is of no use where each of data.encodings has a size of its own"
             )
+        if self.patch_halo is not None and self.patch_cells is None:
+            raise ValueError("data.patch_halo is of no use without data.patch_cells")
         if self.reader is not None:
             READERS.check(self.reader)
 

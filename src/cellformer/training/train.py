@@ -30,6 +30,7 @@ from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.placement import placed
 from cellformer.training.loop.thawing import parameter_groups
 from cellformer.training.loop.world import World, launched
+from cellformer.training.materials.halo import with_halo
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.objectives.objectives import check_objectives, objectives_of
@@ -76,6 +77,7 @@ def train(
             "path of a file, or start this script with torchrun"
         )
     folder = RunFolder(Path(path))
+    config = with_halo(config, plan)
     made = _preparation(config, preparation)
     made.to_dict()  # raises where it could not be found again
     _check_model(config, plan)

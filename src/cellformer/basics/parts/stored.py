@@ -23,6 +23,8 @@ from cellformer.basics.sealed import sha256_of
 PACKAGE = __name__.partition(".")[0]
 FLOORS = tuple(f"{PACKAGE}.{floor}." for floor in ("lifting", "encodings", "model"))
 """Whose dataclasses may be named."""
+PATCHES = f"{PACKAGE}.complexes.patches"
+"""Whose dataclasses may be named too."""
 MATRICES = f"{PACKAGE}.complexes.matrices"
 """Whose functions may be named, as neighborhoods of arrows."""
 
@@ -131,7 +133,7 @@ def _place(found: Any) -> str:
 
 def _own(module: str, name: str) -> Any:
     """A dataclass or a function of this package; raises ValueError for all that is not listed."""
-    if module.startswith(FLOORS) or module == MATRICES:
+    if module.startswith(FLOORS) or module in (PATCHES, MATRICES):
         try:
             found = getattr(importlib.import_module(module), name, None)
         except ModuleNotFoundError:

@@ -195,14 +195,18 @@ def _one_by_one(valid: _Valid, start: int, lifting: Lifting, encodings: Sequence
         except LiftingLimitError as error:
             failures.append(Failure(start + number, str(error), over_limit=True))
         except Exception as error:
-            raise PreparationError(
-                f"row {start + number} (counted from 0), graph {graph.name!r} with "
-                f"{graph.num_vertices} vertices and {graph.num_edges} edges: "
-                f"{type(error).__name__}: {error}",
-                start + number,
-            ) from error
+            raise unmade(graph, start + number, error) from error
     failures.sort(key=lambda failure: failure.row)
     return Made(RaggedComplexes.from_complexes(complexes) if complexes else None, tuple(failures))
+
+
+def unmade(graph: Graph, row: int, error: Exception) -> PreparationError:
+    """What is raised where a lifting or an encoding raises something."""
+    return PreparationError(
+        f"row {row} (counted from 0), graph {graph.name!r} with {graph.num_vertices} vertices and "
+        f"{graph.num_edges} edges: {type(error).__name__}: {error}",
+        row,
+    )
 
 
 def _described(made: Made, graphs: GraphSequence, start: int) -> Made:

@@ -21,13 +21,14 @@ from cellformer.basics.files import blamed
 from cellformer.basics.owners import clear_once
 from cellformer.basics.progress import progress
 from cellformer.complexes.descriptors import with_columns
-from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.ragged import RaggedComplexes, ranges
 from cellformer.complexes.many.store import (
     FORMAT_VERSION,
     StoreError,
     merge_stores,
     open_ragged,
 )
+from cellformer.complexes.patches import Patch
 from cellformer.data.complex_list import ComplexList
 from cellformer.data.dataset import GraphSet, digest_of
 from cellformer.data.identity import identity
@@ -71,14 +72,13 @@ class Prepared:
     failures: tuple[tuple[int, str], ...]  # rows without a complex, with the reason
     slow: SlowParts | None = None
     """What had to be prepared one by one in this call, where anything had."""
+    patches: tuple[Patch, ...] | None = None
+    """Of each complex, what part of its row's it is; None where rows are not cut."""
 
     def numbers(self, rows: Int64[np.ndarray, " row"]) -> Int64[np.ndarray, " complex"]:
         """The complexes of these rows of the source, in their order; failed rows have none."""
-        if not len(self.rows):
-            return np.zeros(0, np.int64)
-        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-        found: Int64[np.ndarray, " complex"] = places[self.rows[places] == rows]
-        return found
+        ends = (np.searchsorted(self.rows, rows, side=side) for side in ("left", "right"))
+        return ranges(*ends)[0]
 
 
 def prepare(
@@ -183,11 +183,7 @@ class _Job:
         """Raises PreparationError at the first graph over the limit, unless it may be skipped."""
         over = [failure for failure in failures if failure.over_limit]
         if over and self.over_limit == "fail":
-            raise PreparationError(
-                f"{self.source.name}, row {over[0].row} (counted from 0): {over[0].reason}, or "
-                "skip such graphs (data.over_limit=skip; in Python over_limit='skip')",
-                over[0].row,
-            )
+            raise beyond_limits(self.source, over[0].row, over[0].reason)
 
 
 def check_cells(
@@ -204,10 +200,24 @@ def check_cells(
     targets = np.diff(source.cell_offsets)[rows]
     if (cells != targets).any():
         at = int((cells != targets).argmax())
-        raise ValueError(
-            f"{source.name}, row {rows[at]} (counted from 0): {cells[at]} cells of rank {rank} and "
-            f"{targets[at]} targets; the lifting has to keep the cells that they belong to"
-        )
+        raise ValueError(unequal(source, int(rows[at]), rank, int(cells[at]), int(targets[at])))
+
+
+def beyond_limits(source: GraphSet, row: int, reason: str) -> PreparationError:
+    """What is raised for a graph over a limit of the lifting."""
+    return PreparationError(
+        f"{source.name}, row {row} (counted from 0): {reason}, or "
+        "skip such graphs (data.over_limit=skip; in Python over_limit='skip')",
+        row,
+    )
+
+
+def unequal(source: GraphSet, row: int, rank: int, cells: int, targets: int) -> str:
+    """What is said of a row that has not one target for each of its cells of a rank."""
+    return (
+        f"{source.name}, row {row} (counted from 0): {cells} cells of rank {rank} and {targets} "
+        "targets; the lifting has to keep the cells that they belong to"
+    )
 
 
 def check_orientations(

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from cellformer.data.preparing.patches import numbers_of_cells
 from cellformer.data.preparing.prepare import Prepared
 
 
@@ -15,16 +16,16 @@ def cell_rows(prepared: Prepared | None, rank: int, rows: int) -> pd.DataFrame:
     """
     if prepared is None or rank >= len(prepared.complexes.ranks):
         return pd.DataFrame({"row": range(rows), "cell": [None] * rows, "place": [-1] * rows})
-    counts = np.diff(prepared.complexes.ranks[rank].offsets)
-    total = int(counts.sum())
-    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    every = np.arange(len(prepared.complexes))
+    cells, counting = numbers_of_cells(prepared.complexes, every, rank, prepared.patches)
+    counts = prepared.complexes.num_cells[:, rank]
     found = pd.DataFrame(
         {
             "row": np.repeat(prepared.rows, counts),
-            "cell": pd.array(np.arange(total) - starts, dtype="Int64"),
-            "place": np.arange(total),
+            "cell": pd.array(cells, dtype="Int64"),
+            "place": np.arange(len(cells)),
         }
-    )
+    ).loc[counting]
     lost = np.setdiff1d(np.arange(rows), prepared.rows[counts > 0])
     rest = pd.DataFrame(
         {
@@ -33,7 +34,7 @@ def cell_rows(prepared: Prepared | None, rank: int, rows: int) -> pd.DataFrame:
             "place": np.full(len(lost), -1),
         }
     )
-    return pd.concat([found, rest]).sort_values(["row", "place"], ignore_index=True)
+    return pd.concat([found, rest]).sort_values(["row", "cell"], ignore_index=True)
 
 
 def spread_outputs(

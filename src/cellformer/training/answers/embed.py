@@ -104,6 +104,11 @@ def embed_with(
     if pool not in get_args(Pool):
         raise unknown_choice("pool", pool, get_args(Pool))
     rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
+    if rank is None and trained.preparation.patches is not None:
+        raise ValueError(
+            f"{trained.folder.path} sees complexes in patches, so there is no vector of a whole "
+            "one; say the rank of the cells to embed"
+        )
     prepared, reasons = prepared_rows(trained, rows)
     number = np.arange(len(rows))
     places, cell = np.full(len(rows), -1), None
@@ -115,9 +120,11 @@ def embed_with(
     width = trained.recipe.model.architecture.width
     vectors = np.full((len(places), width), np.nan, np.float32)
     if prepared is not None:
-        target, end = np.flatnonzero(places >= 0), 0  # both ascend
+        wanted, end = np.flatnonzero(places >= 0), 0
+        wanted = wanted[np.argsort(places[wanted])]  # as the model gives them
         for part in _vectors(trained, prepared.complexes, rank, pool):
-            vectors[target[end : end + len(part)]] = part
+            own = wanted[slice(*np.searchsorted(places[wanted], [end, end + len(part)]))]
+            vectors[own] = part[places[own] - end]
             end += len(part)
     return Embeddings(vectors, number, tuple(reasons[number].tolist()), cell), table
 

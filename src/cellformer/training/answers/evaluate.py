@@ -66,6 +66,7 @@ def evaluate_with(
             )
         materials = gather(data, preparation=ensemble.runs[0].preparation)
         complexes, chosen, name = materials.complexes, materials.split[part], materials.name
+        counted = len(np.unique(materials.rows[chosen]))
         failures = materials.failures
     else:
         labeled, _ = open_input(ensemble, source, labeled=True, smiles_column=smiles_column)
@@ -75,6 +76,7 @@ def evaluate_with(
         prepared = ensemble.runs[0].prepare(labeled)
         complexes, failures = prepared.complexes, prepared.failures
         chosen = np.arange(len(prepared.rows))
+        counted = len(np.unique(prepared.rows))
         if failures and on_error == "fail":
             raise ValueError(f"{name}: row {failures[0][0]} has no complex: {failures[0][1]}")
     if not len(chosen):
@@ -83,7 +85,7 @@ def evaluate_with(
     result: dict[str, Any] = {
         "source": name,
         "part": part if source is None else "all",
-        "complexes": len(chosen),
+        "complexes": counted,
         "rows_without_complex": len(failures),
     }
     if len(ensemble.runs) > 1:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 
 from cellformer.basics.files import replace_atomically
-from cellformer.complexes.many.ragged import ranges
 from cellformer.data.dataset import Task
 from cellformer.data.tables.writing import write_delimited
 from cellformer.training.answers.predict import columns_of
@@ -38,11 +37,10 @@ def _of_part(
     materials: Materials, part: str, outputs: Float[np.ndarray, "answer output"]
 ) -> pd.DataFrame:
     task, complexes, chosen = materials.task, materials.complexes, materials.split[part]
-    rows = materials.rows[chosen] % (len(materials.graphs) // materials.copies)
-    columns: dict[str, object] = {"row": rows}
+    columns: dict[str, object] = {"row": materials.rows[chosen]}
     if task.rank is not None:
-        counts = complexes.num_cells[chosen, task.rank]
-        columns = {"row": np.repeat(rows, counts), "cell": _counted(counts)}
+        rows, cells, _ = materials.cells_of(chosen, task.rank)  # only what counts has a target
+        columns = {"row": rows, "cell": cells}
     truth = complexes.targets_of(chosen)
     columns["part"] = [part] * len(truth)
     for number, target in enumerate(task.targets):
@@ -50,13 +48,7 @@ def _of_part(
         columns[name] = as_told(task, truth[:, number])
     columns |= columns_of(task, outputs[None])
     known: pd.DataFrame = pd.DataFrame(columns).loc[np.isfinite(truth).any(axis=1)]
-    return known
-
-
-def _counted(counts: Int64[np.ndarray, " complex"]) -> Int64[np.ndarray, " cell"]:
-    """The numbers of the cells of some complexes, which begin anew in each."""
-    cells: Int64[np.ndarray, " cell"] = ranges(np.zeros_like(counts), counts)[0]
-    return cells
+    return known if materials.patches is None else known.sort_values(["row", "cell"])
 
 
 def as_told(task: Task, values: Float[np.ndarray, " answer"]) -> Any:

@@ -4,9 +4,10 @@ import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 
 from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.patches import Patch
 from cellformer.data.dataset import (
     PARTS,
     GraphSequence,
@@ -16,6 +17,7 @@ from cellformer.data.dataset import (
     Task,
 )
 from cellformer.data.preparation import Preparation
+from cellformer.data.preparing.patches import numbers_of_cells
 from cellformer.data.preparing.prepare import Prepared
 from cellformer.data.preparing.shards import ShardExecutor
 from cellformer.data.sources import described_as
@@ -46,23 +48,29 @@ class Materials:
     task: Task
     graphs: GraphSequence  # of all rows
     complexes: RaggedComplexes
+    rows: Int64[np.ndarray, " complex"]  # that each complex, or what it is a patch of, is made of
     split: dict[str, Int64[np.ndarray, " _"]]  # numbers of complexes that have a target
     failures: tuple[tuple[int, str], ...]  # rows that have no complex, with the reason
     leaks: tuple[Leak, ...] = ()  # molecules in several parts
     column_units: tuple[str, ...] = ()  # of the descriptors that the source brings
     left_out: int = 0  # rows whose molecules are not to be learned
-    copies: int = 1  # of the rows of the source: one for each part, where cells are split
+    patches: tuple[Patch, ...] | None = None  # as in `Prepared`
+    cells_split: bool = False  # whether cells of the same row train, validate and test
 
     @property
     def molecule_descriptors(self) -> MoleculeDescriptors:
         """What was computed of the molecules as wholes."""
         return self.graphs.descriptors if isinstance(self.graphs, SmilesList) else "none"
 
-    @property
-    def rows(self) -> Int64[np.ndarray, " complex"]:
-        """The row of every complex among all rows, ascending."""
-        failed = [row for row, _ in self.failures]
-        return np.setdiff1d(np.arange(len(self.graphs)), failed)
+    def cells_of(
+        self, chosen: Int64[np.ndarray, " chosen"], rank: int
+    ) -> tuple[Int64[np.ndarray, " cell"], Int64[np.ndarray, " cell"], Bool[np.ndarray, " cell"]]:
+        """Row and number of all cells of a rank of some complexes, and which count.
+
+        See `numbers_of_cells`.
+        """
+        rows = np.repeat(self.rows[chosen], self.complexes.num_cells[chosen, rank])
+        return rows, *numbers_of_cells(self.complexes, chosen, rank, self.patches)
 
 
 def gather(
@@ -101,16 +109,22 @@ def gathered(
     source = rows.source
     _check_described(source, preparation)
     task = source.task  # raises where there is nothing to learn
-    within = _is_within(source, rows, config)
+    within = _is_within(source, rows, config, preparation)
     if within:
         source = _split_within(source, config)
         rows = replace(rows, source=source, split=source.split)
     prepared = preparation.stored(source, workers=config.workers, executor=executor)
     _judge_failures(rows, prepared, config)
     kept = learned_rows(config, rows, preparation)
-    usable = prepared.rows[(source.has_target() & kept)[prepared.rows]]
-    split = source.split if within and source.split else split_rows(config, rows, usable)
-    present = _present(source, prepared, {p: s[np.isin(s, usable)] for p, s in split.items()})
+    usable = np.unique(prepared.rows[(source.has_target() & kept)[prepared.rows]])
+    by_patch = not within and prepared.patches is not None and _too_few(source, rows)
+    if by_patch:
+        logger.info("%s: patches of the same complexes train, validate and test", source.name)
+        split, present = {}, split_rows(config, rows, _labeled(prepared))
+    else:
+        split = source.split if within and source.split else split_rows(config, rows, usable)
+        present = _numbers(prepared, {p: s[np.isin(s, usable)] for p, s in split.items()})
+    _check_parts(source, prepared, present)
     _tell(source, prepared, present)
     return Materials(
         source.name,
@@ -118,6 +132,7 @@ def gathered(
         task,
         source.graphs,
         prepared.complexes,
+        prepared.rows % (len(source) // (len(PARTS) if within else 1)),
         present,
         tuple(
             (row, reason if len(rows.files) == 1 else f"{rows.name_of(row)}: {reason}")
@@ -126,7 +141,8 @@ def gathered(
         find_leaks(rows, split),
         source.column_units,
         int((~kept).sum()),
-        len(PARTS) if within else 1,
+        prepared.patches,
+        within or by_patch,
     )
 
 
@@ -178,15 +194,23 @@ def _check_described(source: GraphSet, preparation: Preparation) -> None:
         )
 
 
-def _is_within(source: GraphSet, rows: SourceRows, config: DataConfig) -> bool:
-    """Whether cells of the same complexes train, validate and test.
+def _is_within(
+    source: GraphSet, rows: SourceRows, config: DataConfig, preparation: Preparation
+) -> bool:
+    """Whether each cell of the same complexes trains, validates or tests.
 
-    So they do where the source says which, and where there are too few complexes to be split; but
-    molecules are split as wholes.
+    So they do where the source says which, and where there are too few complexes to be split, and
+    no patches of them; but molecules are split as wholes.
     """
     if source.task.rank is None or rows.split is not None or isinstance(source.graphs, SmilesList):
         return False
-    return _brings_cells(source, config) or len(source) < len(PARTS)
+    few = _too_few(source, rows) and preparation.patches is None
+    return _brings_cells(source, config) or few
+
+
+def _too_few(source: GraphSet, rows: SourceRows) -> bool:
+    """Whether there are too few complexes for each to belong to a part."""
+    return rows.split is None and len(source) < len(PARTS)
 
 
 def _brings_cells(source: GraphSet, config: DataConfig) -> bool:
@@ -226,16 +250,33 @@ def _judge_failures(rows: SourceRows, prepared: Prepared, config: DataConfig) ->
     logger.warning("%s", told)
 
 
-def _present(source: GraphSet, prepared: Prepared, split: Split) -> Split:
-    """The parts as numbers of prepared complexes; raises where there is nothing to learn from."""
+def _numbers(prepared: Prepared, split: Split) -> Split:
+    """The parts as numbers of prepared complexes; of patches, of those with a target."""
     present = {part: prepared.numbers(split[part]) for part in PARTS}
+    if prepared.patches is None:
+        return present
+    labeled = _labeled(prepared)
+    return {part: numbers[np.isin(numbers, labeled)] for part, numbers in present.items()}
+
+
+def _labeled(prepared: Prepared) -> Int64[np.ndarray, " complex"]:
+    """The complexes with a cell that has a target."""
+    complexes = prepared.complexes
+    assert complexes.target_rank is not None
+    known = np.isfinite(complexes.targets_of(np.arange(len(complexes)))).any(axis=1)
+    counted = np.concatenate([[0], np.cumsum(known)])
+    return np.flatnonzero(np.diff(counted[complexes.ranks[complexes.target_rank].offsets]))
+
+
+def _check_parts(source: GraphSet, prepared: Prepared, present: Split) -> None:
+    """Raises ValueError where there is nothing to learn from, or to validate with."""
     for part in ("train", "val"):
         if not len(present[part]):
             raise ValueError(
                 f"{source.name}: no labeled complex is left in the {part} part of the split "
-                f"({len(prepared.rows)} complexes in all); see data.split and data.fractions"
+                f"({len(prepared.rows)} {'complexes' if prepared.patches is None else 'patches'} "
+                "in all); see data.split and data.fractions"
             )
-    return present
 
 
 def _tell(source: GraphSet, prepared: Prepared, present: Split) -> None:

@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from cellformer.complexes.patches import Patches
 from cellformer.data.dataset import GraphSet, MoleculeDescriptors, SmilesList
 from cellformer.data.preparation import Preparation
 from cellformer.data.readers.catalog import READERS
@@ -43,6 +44,7 @@ def preparation_of(config: PreparationConfig, source: str | os.PathLike[str]) ->
         degenerate=config.degenerate,
         over_limit="skip" if config.over_limit == "skip" else "fail",
         reader=None if config.reader is None else READERS.make(config.reader),
+        patches=_patches(config),
     )
 
 
@@ -56,6 +58,10 @@ def open_with(
     if config.over_limit == "skip":
         raise ValueError(
             "data.over_limit=skip is of no use here, where a graph over the limits is told anyway"
+        )
+    if config.patch_cells is not None:
+        raise ValueError(
+            "data.patch_cells is of no use here, where complexes are looked at as wholes"
         )
     preparation = preparation_of(config, source)
     opened = preparation.open(source)
@@ -73,6 +79,7 @@ def check_use(config: PreparationConfig, opened: GraphSet) -> None:
         "features": config.features != "auto" and not isinstance(opened.graphs, SmilesList),
         "neighbors": config.neighbors is not None and not clouds,
         "radius": config.radius is not None and not clouds,
+        "patch_cells": config.patch_cells is not None and isinstance(opened.graphs, SmilesList),
         "max_dim": config.max_dim is not None
         and not (clouds or LIFTINGS.takes(config.lifting, "max_dim")),
     }
@@ -80,6 +87,7 @@ def check_use(config: PreparationConfig, opened: GraphSet) -> None:
         "censored": "columns of numbers to learn, or of descriptors",
         "features": "molecules given as SMILES",
         "max_dim": "point clouds and cliques",
+        "patch_cells": "graphs and complexes other than molecules",
     }
     if clouds and config.max_dim is not None and config.max_dim < 2:
         raise ValueError("data.max_dim must be at least 2 for point clouds, which have triangles")
@@ -89,6 +97,17 @@ def check_use(config: PreparationConfig, opened: GraphSet) -> None:
                 f"data.{name} is of use to {of.get(name, 'point clouds')} only; leave it out for "
                 f"{opened.name}"
             )
+
+
+def _patches(config: PreparationConfig) -> Patches | None:
+    if config.patch_cells is None:
+        return None
+    if config.patch_halo is None:
+        raise ValueError(
+            "data.patch_cells needs data.patch_halo here, where no model says how far cells see; "
+            "a training tells it in its log"
+        )
+    return Patches(config.patch_cells, config.patch_halo)
 
 
 def _descriptors(config: PreparationConfig, source: str) -> MoleculeDescriptors:

@@ -15,19 +15,21 @@ def write_split(folder: RunFolder, materials: Materials) -> None:
 
     Where the cells of the same complexes are split, there is a line for every cell with a target.
     """
-    numbers = materials.rows % (len(materials.graphs) // materials.copies)
     lines: list[tuple[int | str, ...]] = []
     for part in PARTS:
         for chosen in materials.split[part].tolist():
-            row = int(numbers[chosen])
-            if materials.copies == 1:
-                lines.append((row, part))
+            if materials.cells_split:
+                one, rank = np.array([chosen]), materials.task.rank
+                assert rank is not None
+                known = np.isfinite(materials.complexes.targets_of(one)).any(axis=1)
+                rows, cells, _ = materials.cells_of(one, rank)
+                told = zip(rows[known].tolist(), cells[known].tolist(), strict=True)
+                lines += [(row, cell, part) for row, cell in told]
             else:
-                known = np.isfinite(materials.complexes.targets_of(np.array([chosen]))).any(axis=1)
-                lines += [(row, cell, part) for cell in np.flatnonzero(known).tolist()]
-    head = ("row", "part") if materials.copies == 1 else ("row", "cell", "part")
+                lines.append((int(materials.rows[chosen]), part))
+    head = ("row", "cell", "part") if materials.cells_split else ("row", "part")
     with (
         replace_atomically(folder.split) as unfinished,
         unfinished.open("w", newline="", encoding="utf-8") as file,
     ):
-        csv.writer(file, lineterminator="\n").writerows([head, *sorted(lines)])
+        csv.writer(file, lineterminator="\n").writerows([head, *sorted(set(lines))])

@@ -1,0 +1,26 @@
+"""How far a cell of a model sees."""
+
+from cellformer.model.config import ArchitectureConfig
+from cellformer.model.plan import AttentionPlan
+
+KNOWN = ("arrow", "general")
+"""What the keys of relations begin with whose cells share a cell or bound each other."""
+
+
+def steps_seen(plan: AttentionPlan, architecture: ArchitectureConfig, dim: int) -> int:
+    """How many steps away the cells are whose vectors before the first layer reach a cell.
+
+    A step leads from a cell to one of its boundary, of whatever rank, or back. Raises ValueError,
+    saying what, where something reads all of a complex, or cannot be told.
+    """
+    if architecture.virtual_cell:
+        raise ValueError("the virtual cell reads the whole complex")
+    for relation in plan.relations(dim):
+        if relation.dense:
+            raise ValueError("this attention reads the whole complex; a sparse form does not")
+        if not (isinstance(relation.key, tuple) and relation.key[0] in KNOWN):
+            raise ValueError("how far an attention of your own reaches is not known")
+    # A cell attends to those that share a cell with it. Of a pair, walks from one to the other are
+    # known: half of their steps lead away, and they have to know where they can turn.
+    pairs = architecture.pair_steps // 2 + 2 if architecture.pair_width else 0
+    return 2 * architecture.layers + pairs
