@@ -190,5 +190,5 @@ def test_a_complex_alone_is_never_skipped(here, capsys):
 
 
 def test_molecules_are_not_cut(here, capsys):
-    words = words_of(prepare, TABLE, ["--data.patch_cells", "9", "--data.patch_halo", "1"], here)
+    words = words_of(prepare, TABLE, ["--data.patch_cells", "9", "--data.patch_halo", "3"], here)
     assert "patch_cells is of use to graphs and complexes other" in outcome(prepare, words, capsys)

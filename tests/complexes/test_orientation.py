@@ -5,10 +5,12 @@ from scipy import sparse
 from cellformer.complexes import examples
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.matrices import down_adjacency, up_adjacency
-from cellformer.complexes.orientation import relative_orientations
+from cellformer.complexes.orientation import relative_orientations, turned_alike
 from cellformer.complexes.relabel import flip, permute
+from cellformer.data.named.triangulations import projective_plane
+from cellformer.lifting.simplices import simplicial_complex
 from strategies import complexes, orders, orientations
-from turning import sign_of, squares_across
+from turning import random_turn, sign_of, squares_across
 
 
 def all_pairs(cells, receivers, senders):
@@ -31,6 +33,23 @@ def test_every_pair_has_the_sign_of_its_definition(cells):
             ]  # fmt: skip
             found = all_pairs(cells, (receiver,), (sender,))
             np.testing.assert_array_equal(found, np.array(expected).reshape(found.shape))
+
+
+def test_faces_of_a_surface_with_two_sides_can_turn_alike():
+    for seed in range(5):
+        torus, _ = random_turn(examples.torus_grid(3, 4), seed)
+        several = [torus, examples.tetrahedron(filled=False)]
+        for cells in [*several, collate(several)]:
+            boundary = cells.boundary(2).toarray().astype(int)
+            inner = np.abs(boundary).sum(axis=1) == 2
+            assert inner.any()
+            assert not (boundary @ turned_alike(cells))[inner].any()
+
+
+def test_a_surface_with_one_side_keeps_a_seam():
+    cells = simplicial_complex(projective_plane())
+    boundary = cells.boundary(2).toarray().astype(int)
+    assert (boundary @ turned_alike(cells)).any()
 
 
 @given(complexes(max_vertices=5))

@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import trimesh
 
 import cellformer as cf
+from cellformer.cli.main import main
 from cellformer.complexes.patches import Patches
 from cellformer.data.cell_targets import with_cell_targets
 from cellformer.model.config import ArchitectureConfig
@@ -180,3 +182,23 @@ def test_targets_of_whole_complexes_are_refused(tmp_path):
 def test_patches_are_kept_with_a_preparation():
     made = cf.Preparation(patches=Patches(100, 3))
     assert cf.Preparation.from_dict(made.to_dict()) == made
+
+
+def test_a_mesh_is_written_back_with_its_predictions(tmp_path, capsys):
+    folder = write_hill(tmp_path / "hill")
+    train(config(folder), tmp_path / "run")
+    run, mesh = str(tmp_path / "run"), str(folder / "hill.off")
+    assert main(["predict", run, mesh, "-o", str(tmp_path / "a.ply")]) == 0
+    assert main(["predict", run, mesh, "-o", str(tmp_path / "a.csv")]) == 0
+    loaded = trimesh.load(tmp_path / "a.ply", process=False)
+    table = pd.read_csv(tmp_path / "a.csv")["prediction"]
+    told = np.ravel(loaded.metadata["_ply_raw"]["vertex"]["data"]["prediction"])
+    np.testing.assert_allclose(told, table, rtol=1e-6)
+    assert loaded.is_winding_consistent
+    corners = trimesh.load(mesh, process=False).faces
+    np.testing.assert_array_equal(np.sort(loaded.faces), np.sort(corners))
+    write_hill(folder, "other")
+    capsys.readouterr()
+    assert main(["predict", run, str(folder), "-o", str(tmp_path / "b.ply")]) == 1
+    assert "can hold one mesh, the source has 2" in capsys.readouterr().err
+    assert not (tmp_path / "b.ply").exists()

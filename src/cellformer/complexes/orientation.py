@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int8, Int64
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from cellformer.complexes.matrices import Bounded, Matrix, down_laplacian, up_laplacian
 
@@ -42,6 +43,40 @@ def relative_orientations(
     if receivers[0] == senders[0] == 0:
         signs[(rows < counts[0]) & (pairs.indices < counts[0])] = 1
     return signs
+
+
+def turned_alike(cells: Bounded) -> Int8[np.ndarray, " face"]:
+    """A sign for each 2-cell: those with -1 reversed, cells turn the same way across common edges.
+
+    Across edges of two 2-cells, that is, and where the surface has two sides; a one-sided one keeps
+    a seam. The first cell of each connected part keeps its orientation.
+    """
+    boundary = sparse.csr_array(cells.boundary(2))
+    count = boundary.shape[1]
+    shared = sparse.csr_array(boundary[np.flatnonzero(np.diff(boundary.indptr) == 2)])
+    across = sparse.coo_array(-(shared.T.astype(np.int64) @ shared.astype(np.int64)))
+    off = (across.row != across.col) & (across.data != 0)
+    alike = sparse.csr_array(
+        (np.sign(across.data[off]), (across.row[off], across.col[off])), shape=(count, count)
+    )
+    part = csgraph.connected_components(alike, directed=False)[1]
+    first = np.unique(part, return_index=True)[1]
+    # One more node, from which every part is reached, so that one search reaches all.
+    root = sparse.coo_array((np.ones(len(first)), (np.full(len(first), count), first)),
+                            shape=(count + 1, count + 1))  # fmt: skip
+    padded = sparse.coo_array(alike)
+    padded.resize((count + 1, count + 1))
+    found = csgraph.breadth_first_order(sparse.csr_array(abs(padded) + root), count)
+    order, before = found[0][1:].astype(np.int64), found[1].astype(np.int64)
+    told = np.ones(count, np.int8)
+    inner = before[order] != count
+    told[order[inner]] = _entries(alike, before[order[inner]], order[inner])
+    signs = [1] * (count + 1)
+    for cell, earlier, sign in zip(
+        order.tolist(), before[order].tolist(), told[order].tolist(), strict=True
+    ):
+        signs[cell] = signs[earlier] * sign
+    return np.array(signs[:count], np.int8)
 
 
 def _block(cells: Bounded, receiver: int, sender: int) -> Matrix:

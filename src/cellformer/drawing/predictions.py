@@ -90,6 +90,17 @@ def _norm(values: Float[np.ndarray, " value"]) -> Normalize:
     return Normalize(low, high) if high > low else Normalize(low - 0.5, high + 0.5)
 
 
+def prediction_colors(
+    values: Float[np.ndarray, " cell"], labels: Sequence[str] = (), theme: Theme = LIGHT
+) -> Float64[np.ndarray, "cell 3"]:
+    """Red, green and blue of predicted values, or numbers of classes, as `draw_predictions` has."""
+    known = np.isfinite(values)
+    norm = _norm(values[known])
+    shown = _classes(values, theme) if labels else column_map(theme)(norm(values))[:, :3]
+    back = np.array(to_rgb(theme.faint))
+    return np.where(known[:, None], shown, back).astype(np.float64)
+
+
 def _classes(values: Float[np.ndarray, " cell"], theme: Theme) -> Float64[np.ndarray, "cell 3"]:
     colors = [to_rgb(token_color(int(value))) for value in np.nan_to_num(values)]
     return seen_on(np.array(colors, np.float64).reshape(-1, 3), theme.page)

@@ -24,7 +24,11 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "(.smi, .txt), - for standard input, an .npz, the name of a data set, or one or more "
         "SMILES",
     )
-    add_output(parser, "the table to write, .csv, .tsv or .parquet")
+    add_output(
+        parser,
+        "the table to write, .csv, .tsv or .parquet, or a .ply: the mesh of "
+        "the source colored by what is predicted of its cells",
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
     parser.add_argument(
         "--spreadsheet",
@@ -45,6 +49,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 def run(arguments: Namespace) -> int:
     """Writes the rows of the source in their order with new columns."""
     output = free_output(arguments)
+    from cellformer.cli.meshes import check_cells, write_mesh
     from cellformer.data.preparation import Source
     from cellformer.data.tables.delimited import Dialect
     from cellformer.data.tables.table import is_written, write_pieces, write_table
@@ -53,8 +58,9 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.answers.pieces import large_table
     from cellformer.training.answers.predict import Predicted, predict_pieces, predict_with
 
-    if output is not None and not is_written(output):
-        raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
+    mesh = output is not None and output.suffix.lower() == ".ply"
+    if output is not None and not (is_written(output) or mesh):
+        raise ValueError(f"{output} does not end in .csv, .tsv, .parquet or .ply")
     if output is not None:
         check_folder(output)
     source: Source = named_source(arguments.source)
@@ -74,6 +80,10 @@ def run(arguments: Namespace) -> int:
 
     # What was printed before a row fails could not be taken back.
     piecewise = output is not None or arguments.on_error != "fail"
+    if mesh and output is not None:
+        check_cells(ensemble.task)
+        write_mesh(output, ensemble, source, told(predict_with(ensemble, source, **options))[0])
+        return 0
     with large_table(ensemble, source) if piecewise else nullcontext((source, None)) as found:
         source, pieces = found
         if pieces is None:
