@@ -77,7 +77,7 @@ def measure(cells: int, attention: str, implementation: Implementation) -> Measu
         _run(400, attention)
         gc.collect()
         Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-        before = _status("VmRSS")
+        before = status("VmRSS")
         return _run(cells, attention, before)
 
 
@@ -98,7 +98,7 @@ def _run(cells: int, attention: str, before: int = 0) -> Measured:
     model(batch).sum().backward()
     times.append(time.perf_counter())
     made_s, encode_s, collate_s, step_s = (b - a for a, b in itertools.pairwise(times))
-    peak = _status("VmHWM")
+    peak = status("VmHWM")
     with kept_tensors() as kept:
         model(batch)
     largest = max(kept.values(), key=_bytes)
@@ -119,7 +119,7 @@ def _bytes(tensor: Tensor) -> int:
     return tensor.untyped_storage().nbytes()
 
 
-def _status(field: str) -> int:
+def status(field: str) -> int:
     """A number of bytes that Linux tells of this process: VmRSS now, VmHWM its peak."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field + ":"):

@@ -35,6 +35,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "parts": parts.parts,
     "timings": measurements.timings,
     "memory": measurements.memory,
+    "patches": measurements.patches,
     "machine": measurements.machine,
     "floors": floors.table,
     "licenses": licenses.licenses,

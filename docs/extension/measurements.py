@@ -33,6 +33,23 @@ def memory() -> str:
     return "\n".join(rows)
 
 
+def patches() -> str:
+    """A complex in patches: seconds of the processor, and memory."""
+    rows = [
+        "| complex | patches | with halo | prepare | epoch | predict | peak | on disk | off by |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in _read("patches")["rows"]:
+        durations = " | ".join(_seconds(row[key]) for key in ("gather_s", "epoch_s", "predict_s"))
+        off = "not compared" if row["off"] is None else f"{row['off']:.0e}"
+        rows.append(
+            f"| {row['case']} | {row['patches']:,} | {row['with_halo'] / row['cells']:.2f} times "
+            f"| {durations} | {row['peak_bytes'] / 1e6:,.0f} MB "
+            f"| {row['store_bytes'] / 1e6:,.0f} MB | {off} |"
+        )
+    return "\n".join(rows)
+
+
 def machine(name: str) -> str:
     """Where and with what a file was measured, as a sentence."""
     found = _read(name)

@@ -275,7 +275,8 @@ def _check_parts(source: GraphSet, prepared: Prepared, present: Split) -> None:
             raise ValueError(
                 f"{source.name}: no labeled complex is left in the {part} part of the split "
                 f"({len(prepared.rows)} {'complexes' if prepared.patches is None else 'patches'} "
-                "in all); see data.split and data.fractions"
+                f"in all); see data.split{', data.patch_cells' if prepared.patches else ''} and "
+                "data.fractions"
             )
 
 
