@@ -18,20 +18,16 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Int64
 from sklearn.metrics import matthews_corrcoef
 
+from benchmarks.asking import Outputs, classes_of, trained
 from benchmarks.timing import machine, processor_seconds, write_json
 from cellformer.basics.files import replace_atomically
-from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.named.surfaces import open_surfaces
 from cellformer.experiments.baselines.config import GIN, GPS, BaselineConfig
-from cellformer.experiments.baselines.train import open_baseline, train_baseline
-from cellformer.experiments.running.jobs import Job
 from cellformer.model.config import ArchitectureConfig
-from cellformer.training.answers.trained_run import TrainedRun, outputs_of
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
-from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.materials.materials import gather
 from cellformer.training.materials.preparation import preparation_of
 
 SMALL, LARGE = "surfaces", "surfaces-10x"
@@ -40,9 +36,6 @@ ENCODINGS = "hodgelap:1"
 DRAWS = 1, 2, 3
 """Seeds of the surfaces to test on; those to learn from are drawn with 0."""
 
-Outputs: TypeAlias = Callable[
-    [RaggedComplexes, Int64[np.ndarray, " chosen"]], Float[np.ndarray, "row output"]
-]
 Learner: TypeAlias = Callable[[DataConfig, TrainingConfig, Path], Outputs]
 
 
@@ -121,7 +114,7 @@ def learned(learner: Learner, data: DataConfig, training: TrainingConfig, folder
             materials = gather(data, drawn, preparation_of(data, LARGE))
             tested = materials.split["test"]
             truths.append(materials.complexes.targets_of(tested)[:, 0].astype(int))
-            answers.append(_classes(outputs(materials.complexes, tested)))
+            answers.append(classes_of(outputs(materials.complexes, tested)))
         truth, told = np.concatenate(truths), np.concatenate(answers)
         correlation[where] = float(matthews_corrcoef(truth, told))
         accuracy[where] = float((truth == told).mean())
@@ -129,14 +122,6 @@ def learned(learner: Learner, data: DataConfig, training: TrainingConfig, folder
     with replace_atomically(kept) as unfinished:
         unfinished.write_text(json.dumps(asdict(score)), encoding="utf-8")
     return score
-
-
-def _classes(outputs: Float[np.ndarray, "row output"]) -> Int64[np.ndarray, " row"]:
-    """The likeliest class of each row; the only output of two classes is a logit."""
-    if outputs.shape[1] == 1:
-        return (outputs[:, 0] > 0).astype(np.int64)
-    best: Int64[np.ndarray, " row"] = outputs.argmax(axis=1)
-    return best
 
 
 def _ours(
@@ -152,8 +137,7 @@ def _ours(
         OptimizerConfig(peak_rate=2e-3),
         training,
     )  # fmt: skip
-    Job(config, folder).perform()
-    return TrainedRun.open(folder).outputs
+    return trained(config, folder)
 
 
 def _peer(network: GIN | GPS, data: DataConfig, training: TrainingConfig, folder: Path) -> Outputs:
@@ -163,16 +147,7 @@ def _peer(network: GIN | GPS, data: DataConfig, training: TrainingConfig, folder
         OptimizerConfig(peak_rate=2e-3),
         training,
     )
-    train_baseline(config, folder)
-    materials: Materials = gather(config.data)
-    module = open_baseline(config, folder, materials)
-
-    def outputs(
-        complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
-    ) -> Float[np.ndarray, "row output"]:
-        return outputs_of(module, training, complexes, chosen)
-
-    return outputs
+    return trained(config, folder)
 
 
 LEARNERS: dict[str, Learner] = {

@@ -72,7 +72,7 @@ def test_a_seed_decides_every_bit_and_sets_do_not_share_graphs():
 def test_colors_alone_and_degrees_alone_say_nothing_of_the_class():
     figures = statistics(generate_gcb("gcb-hard-small"))
     degrees = [figures[one][0] for one in range(3)]
-    assert max(degrees) - min(degrees) < 0.05
+    assert max(degrees) - min(degrees) < 0.08
     for one in range(3):
         np.testing.assert_allclose(figures[one][2], figures[0][2], atol=0.002)
 

@@ -14,7 +14,7 @@ from cellformer.complexes.relabel import permute
 from cellformer.data.dataset import Task
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwbspe import RWBSPe
-from cellformer.experiments.baselines.config import BASELINES, BaselineConfig, MinCutPool
+from cellformer.experiments.baselines.config import BASELINES, GIN, BaselineConfig, MinCutPool
 from cellformer.experiments.baselines.inputs import GraphData
 from cellformer.experiments.baselines.module import BaselineModule
 from cellformer.experiments.baselines.networks import network_of
@@ -64,6 +64,15 @@ def test_every_parameter_learns_also_beside_graphs_without_edges(chosen):
     for name, parameter in module.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
+
+
+@pytest.mark.parametrize(("norm", "alike"), [("batch", False), ("layer", True), ("graph", True)])
+def test_only_the_norm_over_a_batch_sees_other_graphs_while_training(norm, alike):
+    graphs = [cells for cells in CELLS if cells.num_cells[0] > 3]
+    batch = collate(graphs)
+    model = network(GIN(width=16, layers=2, dropout=0.0, norm=norm), batch).train()
+    alone = torch.cat([model(collate([cells])) for cells in graphs])
+    assert torch.allclose(model(batch), alone, atol=1e-4) == alike
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
 # Importing this is cheap: the command line reads these fields for its help.
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
+from cellformer.basics.checks import one_of
 from cellformer.training.config import DataConfig, OptimizerConfig, TrainingConfig
+
+GINNorm: TypeAlias = Literal["batch", "layer", "graph"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,12 @@ class GIN:
     """Number of layers."""
     dropout: float = 0.5
     """Dropout in the network that reads a graph out."""
+    norm: GINNorm = "batch"
+    """The norm within and after every layer: over the vertices of a batch, or the columns of each
+    vertex, or after every layer alone, over the vertices of each graph."""
+
+    def __post_init__(self) -> None:
+        one_of(get_args(GINNorm), norm=self.norm)
 
 
 @dataclass(frozen=True)
