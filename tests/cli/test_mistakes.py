@@ -186,7 +186,7 @@ MISTAKES = [
     (learn("ppm.csv"), 1, "value 0 of row 0", "'0.1 ppm', but lists take no units"),
     (f"{Y} --data.kind binary", 1, "0.5 is no class", "as a regression"),
     (f"{KIND} --data.kind regression", 1, "row 0 (counted from 0) is 'a'"),
-    (f"{KIND} --data.metric rmse", 1, "one of rocauc, accuracy, not rmse"),
+    (f"{KIND} --data.metric rmse", 1, "rocauc, average_precision, accuracy, f1, mcc, not rmse"),
     (f"{Y} --training.class_weights balanced", 1, "go with classes", "leave them"),
     (f"{KIND} --training.class_weights 1,2,3", 1, "3 numbers for 2 classes (a, b)"),
     (f"{KIND} --training.class_weights 1,2,3 --ensemble 2", 1, "3 numbers for 2"),

@@ -67,8 +67,8 @@ class Task:
             )
         allowed = {
             "regression": ("mae", "rmse", "r2", "spearman"),
-            "binary": ("rocauc", "accuracy"),
-            "multiclass": ("accuracy",),
+            "binary": ("rocauc", "average_precision", "accuracy", "f1", "mcc"),
+            "multiclass": ("accuracy", "f1", "mcc"),
         }[self.kind]
         if self.metric not in allowed and ":" not in self.metric:
             raise ValueError(

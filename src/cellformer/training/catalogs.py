@@ -20,7 +20,17 @@ METRICS = Catalog(
     "metric",
     {
         name: Listed(f"cellformer.training.loop.metrics:{name}")
-        for name in ("mae", "rmse", "r2", "spearman", "accuracy", "rocauc", "average_precision")
+        for name in (
+            "mae",
+            "rmse",
+            "r2",
+            "spearman",
+            "accuracy",
+            "rocauc",
+            "average_precision",
+            "f1",
+            "mcc",
+        )
     },
 )
 """Functions of (outputs, targets) of one target that give a number; the attribute

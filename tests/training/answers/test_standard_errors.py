@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,13 @@ def test_it_is_the_spread_of_the_score_over_rows_drawn_again(task):
         given_rows, known = torch.from_numpy(outputs[rows]), torch.from_numpy(truth[rows])
         again.append(scores(task, given_rows, known)[task.metric])
     assert standard_error(task, outputs, truth) == pytest.approx(np.std(again), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("task", "metric"), [(MAE, "r2"), (MAE, "package:own"), (HITS, "mcc"), (AREA, "package:own")]
+)
+def test_that_of_another_metric_is_not_known(task, metric):
+    assert math.isnan(standard_error(replace(task, metric=metric), *drawn(task, 40)))
 
 
 @settings(deadline=None, max_examples=20)

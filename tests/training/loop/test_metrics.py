@@ -1,5 +1,6 @@
 import logging
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,6 +67,33 @@ def test_multiclass_accuracy_agrees_with_sklearn():
     targets, outputs = RANDOM.integers(0, 3, 60), RANDOM.normal(size=(60, 3))
     found = scores(task, torch.from_numpy(outputs), torch.tensor(targets)[:, None].double())
     assert found["accuracy"] == pytest.approx(sklearn.accuracy_score(targets, outputs.argmax(1)))
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("name", ["f1", "mcc"])
+def test_other_scores_of_classes_agree_with_sklearn(name, classes):
+    kind = "binary" if classes == 2 else "multiclass"
+    task = Task(kind, ("a",), name, tuple(range(classes)))
+    targets = RANDOM.integers(0, classes, 90)
+    outputs = RANDOM.normal(size=(90, classes if classes > 2 else 1))
+    outputs += targets[:, None] if classes == 2 else np.eye(classes)[targets]
+    told = outputs.argmax(1) if classes > 2 else (outputs[:, 0] > 0).astype(int)
+    found = scores(task, torch.from_numpy(outputs), torch.tensor(targets)[:, None].double())[name]
+    if name == "mcc":
+        assert found == pytest.approx(sklearn.matthews_corrcoef(targets, told))
+    else:
+        average = "binary" if classes == 2 else "macro"
+        assert found == pytest.approx(sklearn.f1_score(targets, told, average=average))
+
+
+def test_scores_of_one_class_or_one_answer():
+    ones, zeros = torch.ones(5, 1), torch.zeros(5, 1)
+    task = Task("binary", ("a",), "mcc", (0, 1))
+    mixed = torch.tensor([[0.0], [1], [1], [0], [1]])
+    assert math.isnan(scores(task, ones, ones)["mcc"])
+    assert scores(task, ones, mixed)["mcc"] == 0
+    assert math.isnan(scores(replace(task, metric="f1"), -ones, zeros)["f1"])
+    assert scores(replace(task, metric="f1"), -ones, mixed)["f1"] == 0
 
 
 def test_missing_values_are_left_out():

@@ -20,8 +20,8 @@ def standard_error(
     Of an accuracy it is that of a binomial; of the mean absolute error, that of a mean; of the root
     mean square, by the delta method; of the area under the ROC curve, DeLong's (Biometrics 44,
     1988). Of several targets, whose mean the score is, it is taken as if their errors went
-    together, the largest that it can be. NaN where the score itself is undefined, and for R2 and
-    Spearman.
+    together, the largest that it can be. NaN where the score itself is undefined, and for all other
+    metrics, such as R2, or one of your own.
     """
     found = []
     for column in range(targets.shape[1]):
@@ -41,13 +41,13 @@ def _of(task: Task, given: NDArray[np.float64], truth: NDArray[np.float64]) -> f
         chosen = given.argmax(axis=1) if task.kind == "multiclass" else given > 0
         share = float(np.mean(chosen == truth))
         return math.sqrt(share * (1 - share) / len(truth))
-    if task.metric in ("r2", "spearman"):
-        return math.nan
     if task.metric == "mae":
         return _of_mean(np.abs(given - truth))
-    squares = (given - truth) ** 2
-    root = math.sqrt(squares.mean())
-    return _of_mean(squares) / (2 * root) if root else 0.0
+    if task.metric == "rmse":
+        squares = (given - truth) ** 2
+        root = math.sqrt(squares.mean())
+        return _of_mean(squares) / (2 * root) if root else 0.0
+    return math.nan
 
 
 def _of_mean(values: NDArray[np.float64]) -> float:

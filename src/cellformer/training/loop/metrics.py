@@ -20,7 +20,11 @@ from torchmetrics.functional.classification import (
     binary_accuracy,
     binary_auroc,
     binary_average_precision,
+    binary_f1_score,
+    binary_matthews_corrcoef,
     multiclass_accuracy,
+    multiclass_f1_score,
+    multiclass_matthews_corrcoef,
 )
 
 from cellformer.data.dataset import Kind, Task
@@ -161,7 +165,35 @@ def average_precision(outputs: Float[Tensor, " row"], targets: Float[Tensor, " r
     return _area(binary_average_precision, outputs, targets)
 
 
-for _better in (r2, spearman, accuracy, rocauc, average_precision):
+def f1(outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]) -> float:
+    """The harmonic mean of precision and recall of class 1, or the mean of that of all classes.
+
+    Of two classes NaN where class 1 is neither there nor predicted.
+    """
+    classes = targets.long()
+    if outputs.ndim == 2:
+        return float(multiclass_f1_score(outputs, classes, outputs.shape[1], average="macro"))
+    told = (outputs > 0).long()
+    return float(binary_f1_score(told, classes)) if bool((told | classes).any()) else math.nan
+
+
+def mcc(outputs: Float[Tensor, "row ..."], targets: Float[Tensor, " row"]) -> float:
+    """Matthews' correlation of answers and classes; NaN where there is one class only.
+
+    0 for the same answer for all.
+    """
+    classes = targets.long()
+    if bool((classes == classes[0]).all()):
+        return math.nan
+    told = outputs.argmax(1) if outputs.ndim == 2 else outputs > 0
+    if bool((told == told[0]).all()):  # torchmetrics would not answer 0
+        return 0.0
+    if outputs.ndim == 2:
+        return float(multiclass_matthews_corrcoef(told, classes, outputs.shape[1]))
+    return float(binary_matthews_corrcoef(told.long(), classes))
+
+
+for _better in (r2, spearman, accuracy, rocauc, average_precision, f1, mcc):
     _better.higher_is_better = True  # type: ignore[attr-defined]
 
 
