@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from cellformer.basics.files import replace_atomically
-from cellformer.data.dataset import Task
-from cellformer.data.preparation import Source
+from cellformer.data.dataset import GraphSet, Task
 from cellformer.drawing.ply import ply_of
 from cellformer.drawing.predictions import prediction_colors
 from cellformer.training.answers.ensemble import Ensemble
@@ -24,8 +23,8 @@ def check_cells(task: Task) -> None:
         )
 
 
-def write_mesh(output: Path, ensemble: Ensemble, source: Source, frame: pd.DataFrame) -> None:
-    """Writes the mesh of a source with the columns of its table of predictions.
+def write_mesh(output: Path, ensemble: Ensemble, source: GraphSet, frame: pd.DataFrame) -> None:
+    """Writes the mesh of an opened source with the columns of its table of predictions.
 
     Classes are numbers, whose labels stand in comments; the first target is what the color says.
     Raises ValueError where the source has more than one mesh, or its mesh no prediction.

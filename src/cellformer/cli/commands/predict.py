@@ -54,6 +54,7 @@ def run(arguments: Namespace) -> int:
     from cellformer.data.tables.delimited import Dialect
     from cellformer.data.tables.table import is_written, write_pieces, write_table
     from cellformer.data.tables.writing import for_spreadsheets
+    from cellformer.training.answers.answer import open_input
     from cellformer.training.answers.ensemble import Ensemble
     from cellformer.training.answers.pieces import large_table
     from cellformer.training.answers.predict import Predicted, predict_pieces, predict_with
@@ -82,7 +83,8 @@ def run(arguments: Namespace) -> int:
     piecewise = output is not None or arguments.on_error != "fail"
     if mesh and output is not None:
         check_cells(ensemble.task)
-        write_mesh(output, ensemble, source, told(predict_with(ensemble, source, **options))[0])
+        opened, _ = open_input(ensemble, source, labeled=False)
+        write_mesh(output, ensemble, opened, told(predict_with(ensemble, opened, **options))[0])
         return 0
     with large_table(ensemble, source) if piecewise else nullcontext((source, None)) as found:
         source, pieces = found
