@@ -6,10 +6,12 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
+from torch.nn import functional
 
 from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.batches.runs import is_leaving
 from cellformer.complexes.matrices import containment
 from cellformer.model.signed_embedding import SignedEmbedding, sized
 from cellformer.model.signs import with_random_signs
@@ -51,7 +53,11 @@ class FeatureEmbedding(nn.Module):
         """One vector per cell."""
         parts = []
         if self.table is not None:
-            parts.append(self.table(self.rows_of(discrete)))
+            rows = self.rows_of(discrete)
+            leaving = is_leaving()
+            parts.append(
+                functional.embedding(rows, self.table.weight).sum(1) if leaving else self.table(rows)
+            )
         if self.linear is not None:
             scaled = (continuous - self.mean) / self.deviation
             parts.append(self.linear(scaled.to(self.linear.weight.dtype)))
@@ -170,7 +176,7 @@ class CellEmbedding(nn.Module):
 
         Raises ValueError, naming the rank, if the batch has other columns than the model.
         """
-        self._check(batch)
+        self.check(batch)
         signals = [self._vertices(batch)]
         for rank in range(1, batch.dim + 1):
             signals.append(self._higher(batch, rank, signals[0]))
@@ -190,7 +196,7 @@ class CellEmbedding(nn.Module):
 
     def ranks_from_vertices(self, batch: CellBatch) -> list[int]:
         """The ranks whose cells start from their vertices' vectors: all but edges with features."""
-        edges = "1" in self.features and batch.dim > 0 and batch.num_cells[1] > 0
+        edges = batch.dim > 0 and self._told(batch, 1)
         return list(range(2 if edges else 1, batch.dim + 1))
 
     def corners(self, batch: CellBatch, rank: int) -> Neighborhood:
@@ -219,6 +225,9 @@ class CellEmbedding(nn.Module):
         return both
 
     def _vertices(self, batch: CellBatch) -> Float[Tensor, "vertex width"]:
+        if self.constant is not None and is_leaving():
+            # Stored whole, as a trace of what is expanded holds for more than one row alone.
+            return self.constant * self.constant.new_ones(batch.num_cells[0], 1)
         if self.constant is not None:
             return self.constant.expand(batch.num_cells[0], -1)
         return self._own(batch, 0)
@@ -227,7 +236,7 @@ class CellEmbedding(nn.Module):
         self, batch: CellBatch, rank: int, vertices: Float[Tensor, "vertex width"]
     ) -> Float[Tensor, "cell signal"]:
         """The signals of the cells of rank 1 or more."""
-        own = str(rank) in self.features and batch.num_cells[rank] > 0
+        own = self._told(batch, rank)
         if rank not in self.ranks_from_vertices(batch):
             return self._own(batch, rank)
         corners = self.corners(batch, rank)
@@ -238,11 +247,17 @@ class CellEmbedding(nn.Module):
         total = segment_sum(corner_vectors, corners.offsets)
         return total + self._own(batch, rank) if own else total
 
+    def _told(self, batch: CellBatch, rank: int) -> bool:
+        """Whether cells of a rank have features; a batch without such cells may lack them."""
+        columns = batch.discrete[rank].shape[1], batch.continuous[rank].shape[1]
+        return str(rank) in self.features and columns == self.columns[rank][:2]
+
     def _own(self, batch: CellBatch, rank: int) -> Float[Tensor, "cell width"]:
         vectors: Tensor = self.features[str(rank)](batch.discrete[rank], batch.continuous[rank])
         return vectors
 
-    def _check(self, batch: CellBatch) -> None:
+    def check(self, batch: CellBatch) -> None:
+        """Raises ValueError, naming the rank, if the batch has other columns than the model."""
         if len(batch.encoding_signs) != self.encoding:
             raise ValueError(
                 f"the batch has {len(batch.encoding_signs)} encoding columns, the model expects "
@@ -251,7 +266,7 @@ class CellEmbedding(nn.Module):
         for rank, cells in enumerate(batch.num_cells):
             kinds = (batch.discrete[rank], batch.continuous[rank], batch.signed[rank])
             columns = tuple(rows.shape[1] for rows in kinds)
-            if cells and columns != self.columns[rank]:
+            if columns != self.columns[rank] and cells:
                 raise ValueError(
                     f"rank {rank} of the batch has {columns} discrete, continuous and signed "
                     f"feature columns, the model expects {self.columns[rank]}"
