@@ -17,6 +17,8 @@ def gather_rows(
     rows: Float[Tensor, "row *features"], index: Int64[Tensor, "*shape"]
 ) -> Float[Tensor, "..."]:
     """``rows[index]``, of shape (*shape, *features), with a fast and deterministic backward."""
+    if is_leaving():  # whether a reshape copies depends on there being more than one row
+        return rows[index]
     # The width is spelled out because -1 is ambiguous for a tensor without elements.
     flat = rows.reshape(len(rows), rows.shape[1:].numel())
     return functional.embedding(index, flat).reshape(*index.shape, *rows.shape[1:])

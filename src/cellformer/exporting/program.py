@@ -29,6 +29,9 @@ class Program(nn.Module):
         self.task: Task = runs[0].recipe.task
         self.scalings: list[Scaling] = [run.recipe.scaling for run in runs]
         self.inputs = Inputs(models[0])
+        learned = models[0].config.data.outputs > self.task.outputs
+        told = learned or len(models) > 1
+        self.outputs = ("prediction", "uncertainty") if told else ("prediction",)
 
     def forward(self, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """``prediction`` and, where it is told, ``uncertainty``."""

@@ -225,9 +225,6 @@ class CellEmbedding(nn.Module):
         return both
 
     def _vertices(self, batch: CellBatch) -> Float[Tensor, "vertex width"]:
-        if self.constant is not None and is_leaving():
-            # Stored whole, as a trace of what is expanded holds for more than one row alone.
-            return self.constant * self.constant.new_ones(batch.num_cells[0], 1)
         if self.constant is not None:
             return self.constant.expand(batch.num_cells[0], -1)
         return self._own(batch, 0)

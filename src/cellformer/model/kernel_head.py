@@ -160,6 +160,7 @@ class KernelHead(nn.Module):
 
     def pack(self) -> None:
         """Computes what depends on the references alone, before the head is `leaving`."""
+        self.keep({name: part.clone() for name, part in self.references().items()})
         self.steps = steps_of(self.get_buffer("compared"))
         if self.outputs != self.get_buffer("coefficients").shape[1]:
             self.roots = self._factored(self.get_buffer("ridge").double())
