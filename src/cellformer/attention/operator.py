@@ -233,7 +233,7 @@ def _check(arrow: ArrowAttention, matrices: Sequence[Float[Tensor, "_ _"]]) -> N
         raise ValueError("theta is needed for dense attention and has no place in sparse attention")
     if arrow.terms is None:
         return
-    if isinstance(pattern, DenseBlocks):
+    if not isinstance(pattern, Neighborhood):
         raise ValueError(NOT_DENSE)
     pairs, columns = len(pattern.senders), arrow.terms.shape[1]
     if len(arrow.terms) != pairs or columns != (1 + arrow.pair_width) * arrow.heads:
@@ -250,7 +250,7 @@ def _terms(
     pair_values: Float[Tensor, "_ _ _"] | None,
 ) -> Float[Tensor, "pair term"]:
     """Both side by side, where any is given."""
-    if isinstance(pattern, DenseBlocks):
+    if not isinstance(pattern, Neighborhood):
         raise ValueError(NOT_DENSE)
     pairs, parts = len(pattern.senders), []
     if bias is not None:

@@ -69,9 +69,7 @@ def predicted(task: Task, answers: NDArray[np.floating]) -> dict[str, NDArray[np
     return found
 
 
-def _deviations(
-    ensemble: Ensemble, values: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _deviations(ensemble: Ensemble, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of every target, as training saw it; that of what is predicted where it saw none."""
     known = np.array(ensemble.runs[0].recipe.scaling.deviation)
     if ensemble.runs[0].config.training.standardize or not len(values):

@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import os
+import warnings
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -149,6 +150,7 @@ def traced_of(program: Program, folder: Path) -> ExportedProgram:
             f"{folder} cannot be exported, as PyTorch cannot trace it: {one_line(error)[:500]}"
         ) from error
     _refuse_foreign(traced, folder)
+    traced.example_inputs = None  # which would be kept in the file
     for node in traced.graph.nodes:  # where in which files it was traced
         for told in ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn"):
             node.meta.pop(told, None)
@@ -244,9 +246,11 @@ def _as_onnx(
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # of operators of other libraries that are not there
     try:
-        made = torch.onnx.export(
-            traced, dynamo=True, verbose=False, input_names=names, output_names=outputs
-        )
+        with warnings.catch_warnings():  # of PyTorch about itself
+            warnings.simplefilter("ignore", FutureWarning)
+            made = torch.onnx.export(
+                traced, dynamo=True, verbose=False, input_names=names, output_names=outputs
+            )
     except Exception as error:  # of many kinds, one for each step
         raise_of_process(error)
         raise ValueError(

@@ -154,7 +154,10 @@ class Inputs:
         return encoders[0].inner.in_features if len(encoders) else 0  # type: ignore[union-attr,return-value]
 
     def example(self) -> Tensors:
-        """A batch of zeros in which sizes of different names differ, to trace a model with."""
+        """A batch in which sizes of different names differ, to trace a model with.
+
+        All cells are those of the last complex, and all pairs those of the last receiver.
+        """
         sizes: dict[str, int] = {}
         kinds = self.kinds()
         names = dict.fromkeys(
@@ -167,10 +170,15 @@ class Inputs:
         )
         for number, name in enumerate(names):
             sizes[name] = 5 + 4 * number * number + 3 * number
-        return {
+        made = {
             name: torch.zeros([_counted(size, sizes) for size in kind.shape], dtype=kind.dtype)
             for name, kind in kinds.items()
         }
+        for rank in range(self.num_ranks):
+            made[f"offsets_{rank}"][-1] = sizes[f"cells_{rank}"]
+        for pairs in self.pairs:
+            made[f"{pairs.name}_offsets"][-1] = sizes[pairs.name]
+        return made
 
     def tensors(self, batch: CellBatch) -> Tensors:
         """Those of a batch; raises ValueError if it has other ranks or columns than the model."""

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -64,8 +65,9 @@ def export_batch_with(
     with torch.no_grad():
         batch = CellBatch.from_ragged(prepared.complexes)
         tensors = Inputs(ensemble.runs[0].model).tensors(batch)
-    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     numbers = np.asarray(prepared.rows, np.int64)
+    arrays: dict[str, Any] = {ROW: numbers}
+    arrays |= {name: tensor.numpy() for name, tensor in tensors.items()}
     with replace_atomically(path) as unfinished, unfinished.open("wb") as file:
-        np.savez(file, **{ROW: numbers}, **arrays)
+        np.savez(file, **arrays)
     return PreparedBatch(path, numbers, failed)

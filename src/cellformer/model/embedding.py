@@ -35,7 +35,7 @@ class FeatureEmbedding(nn.Module):
         # One table for all columns; its row 0 is the unknown category, always zero.
         ends = torch.tensor([0, *categories]).cumsum(0)
         self.register_buffer("first_row", ends[:-1] + 1, persistent=False)
-        self.register_buffer("last_row", ends[1:], persistent=False)
+        self.register_buffer("last_row", ends[1:].clone(), persistent=False)
         self.table = (
             nn.EmbeddingBag(sum(categories) + 1, width, mode="sum", padding_idx=0)
             if categories
@@ -56,7 +56,9 @@ class FeatureEmbedding(nn.Module):
             rows = self.rows_of(discrete)
             leaving = is_leaving()
             parts.append(
-                functional.embedding(rows, self.table.weight).sum(1) if leaving else self.table(rows)
+                functional.embedding(rows, self.table.weight).sum(1)
+                if leaving
+                else self.table(rows)
             )
         if self.linear is not None:
             scaled = (continuous - self.mean) / self.deviation

@@ -17,7 +17,13 @@ from cellformer.complexes.batches.runs import is_leaving
 from cellformer.model.config import DescriptorShape
 from cellformer.model.descriptors import described, standardized
 from cellformer.model.kernel_regression import by_known
-from cellformer.model.kernels import KernelWeights, Step, shared_by_products, shared_counts, steps_of
+from cellformer.model.kernels import (
+    KernelWeights,
+    Step,
+    shared_by_products,
+    shared_counts,
+    steps_of,
+)
 
 LEAST_VARIANCE = 1e-6
 """In units of training; rounding leaves less of it, or none."""

@@ -132,9 +132,7 @@ def listed_key(relation: Relation, binary: bool) -> Hashable:
     return relation.key, binary, "listed"
 
 
-def keep_listed(
-    batch: CellBatch, relations: Sequence[Relation], binary: bool
-) -> None:
+def keep_listed(batch: CellBatch, relations: Sequence[Relation], binary: bool) -> None:
     """Has a batch list all pairs of these relations, with N as their weights, see `listed_key`.
 
     Raises `DenseMemoryError` where they do not fit into memory.
