@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -101,9 +103,9 @@ def export_with(
         run.module.cpu().eval()
     program = Program(ensemble.runs)
     described = description_of(ensemble, program)
-    traced = traced_of(program, folder)
     write = _as_onnx if path.suffix == ".onnx" else _as_torch
-    content, answering = write(traced, program, described, folder)
+    with _without_gradients(program):
+        content, answering = write(traced_of(program, folder), program, described, folder)
     found = deviation_of_program(ensemble, program, answering, complexes)
     _refuse_deviating(found, path)
     with replace_atomically(path) as unfinished:
@@ -147,7 +149,8 @@ def traced_of(program: Program, folder: Path) -> ExportedProgram:
     except Exception as error:  # parts of the user's own can raise anything
         raise_of_process(error)
         raise ValueError(
-            f"{folder} cannot be exported, as PyTorch cannot trace it: {one_line(error)[:500]}"
+            f"{folder} cannot be exported, as PyTorch cannot trace it: "
+            f"{' '.join(str(error).split())[:400]}"
         ) from error
     _refuse_foreign(traced, folder)
     traced.example_inputs = None  # which would be kept in the file
@@ -155,6 +158,18 @@ def traced_of(program: Program, folder: Path) -> ExportedProgram:
         for told in ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn"):
             node.meta.pop(told, None)
     return traced
+
+
+@contextmanager
+def _without_gradients(program: Program) -> Iterator[None]:
+    """What is written meanwhile predicts, and does not learn."""
+    learning = [each for each in program.parameters() if each.requires_grad]
+    program.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for each in learning:
+            each.requires_grad_(True)
 
 
 def _refuse_foreign(traced: ExportedProgram, folder: Path) -> None:
