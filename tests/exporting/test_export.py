@@ -15,12 +15,13 @@ import torch
 import cellformer as cf
 from cellformer.complexes import examples
 from cellformer.complexes.batches.runs import leaving
+from cellformer.data.dataset import Task
 from cellformer.exporting import export
 from cellformer.exporting.checking import deviation_of_program
 from cellformer.exporting.export import check_ending, description_of
-from cellformer.exporting.inputs import Inputs
 from cellformer.exporting.program import Program
 from cellformer.training.answers.ensemble import Ensemble
+from cellformer.training.runs.scaling import Scaling
 from tiny import SMILES, tiny_run, with_training
 
 BLOCKED = "import sys\nsys.modules['cellformer'] = None  # cannot be imported\n"
@@ -83,19 +84,6 @@ def test_a_process_without_the_package_says_what_predict_says(run, tmp_path):
     np.testing.assert_allclose([float(value) for _, value in found], expected, rtol=1e-5)
 
 
-class Only(torch.nn.Module):
-    """A model without a run."""
-
-    outputs = ("prediction",)
-
-    def __init__(self, model):
-        super().__init__()
-        self.members, self.inputs = torch.nn.ModuleList([model]), Inputs(model)
-
-    def forward(self, batch):
-        return {"prediction": self.members[0](self.inputs.batch(batch))}
-
-
 @pytest.mark.parametrize(
     ("name", "options", "form"),
     [
@@ -117,7 +105,8 @@ def test_what_is_traced_once_serves_all_sizes(name, options, form):
     chosen = cf.ArchitectureConfig(width=8, layers=1, heads=2, **options)
     config = cf.ModelConfig.for_batch(cf.collate(made), chosen)
     model = cf.CellularTransformer(config, cf.attention_plan(name)).eval()
-    program, folder = Only(model), Path("a run")
+    task = Task("regression", ("y",), "mae")
+    program, folder = Program([model], [Scaling.none(1)], task), Path("a run")
     traced = export.traced_of(program, folder)
     write = {"torch": export._as_torch, "onnx": export._as_onnx}[form]
     _, answer = write(traced, program, {}, folder)
@@ -146,7 +135,7 @@ def test_a_program_says_what_predict_says_of_every_kind_of_run(data, options, ta
     ensemble = Ensemble.open(run_of(table, tmp_path / "run", **options, **data)).by("cpu")
     for each in ensemble.runs:
         each.module.eval()
-    program = Program(ensemble.runs)
+    program = Program.of(ensemble.runs)
     for model in program.members:
         if (kernels := getattr(model, "counts", None)) is not None:
             kernels.pack()
@@ -197,7 +186,7 @@ def test_a_file_that_would_deviate_is_not_written(run, tmp_path, monkeypatch):
 
 def test_a_program_describes_itself(run):
     ensemble = Ensemble.open(run).by("cpu")
-    told = json.loads(json.dumps(description_of(ensemble, Program(ensemble.runs))))
+    told = json.loads(json.dumps(description_of(ensemble, Program.of(ensemble.runs))))
     assert told["task"]["targets"] == ["y"]
     assert told["inputs"]["offsets_0"] == {"dtype": "int64", "shape": ["complexes + 1"]}
     assert told["inputs"]["descriptors"]["shape"][0] == "complexes"

@@ -101,7 +101,7 @@ def export_with(
     complexes = _rows_to_check(ensemble, check, smiles_column)
     for run in ensemble.runs:
         run.module.cpu().eval()
-    program = Program(ensemble.runs)
+    program = Program.of(ensemble.runs)
     described = description_of(ensemble, program)
     write = _as_onnx if path.suffix == ".onnx" else _as_torch
     with _without_gradients(program):

@@ -22,16 +22,21 @@ class Program(nn.Module):
     losses that learn it.
     """
 
-    def __init__(self, runs: Sequence[TrainedRun]):
+    def __init__(self, models: Sequence[CellModel], scalings: Sequence[Scaling], task: Task):
         super().__init__()
-        models: list[CellModel] = [run.model for run in runs]
         self.members = nn.ModuleList(models)
-        self.task: Task = runs[0].recipe.task
-        self.scalings: list[Scaling] = [run.recipe.scaling for run in runs]
+        self.scalings = list(scalings)
+        self.task = task
         self.inputs = Inputs(models[0])
         learned = models[0].config.data.outputs > self.task.outputs
         told = learned or len(models) > 1
         self.outputs = ("prediction", "uncertainty") if told else ("prediction",)
+
+    @classmethod
+    def of(cls, runs: Sequence[TrainedRun]) -> "Program":
+        """That of runs which answer together."""
+        scalings = [run.recipe.scaling for run in runs]
+        return cls([run.model for run in runs], scalings, runs[0].recipe.task)
 
     def forward(self, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """``prediction`` and, where it is told, ``uncertainty``."""
