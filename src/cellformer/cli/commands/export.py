@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, free_output
+from cellformer.cli.parsing import Parser, add_weights, free_output
 from cellformer.cli.sources import named_source
 
 
@@ -39,18 +39,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         help="instead of the model, write these rows as the file's input: what cellformer predict "
         "takes, a table, a data set, or one or more SMILES",
     )
-    parser.add_argument(
-        "--smiles-column",
-        type=str,
-        default=None,
-        help="the column of SMILES strings (default: that of the run, or by the usual names)",
-    )
-    parser.add_argument(
-        "--weights",
-        choices=("best", "last"),
-        default="best",
-        help="those of the best validation epoch or of the last epoch",
-    )
+    add_weights(parser)
 
 
 def run(arguments: Namespace) -> int:
