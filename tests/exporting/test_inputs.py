@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import cellformer as cf
 from cellformer.complexes import examples
 from cellformer.complexes.batches.runs import leaving, numbers_of
-from cellformer.exporting.inputs import Inputs
+from cellformer.exporting.inputs import ProgramInputs
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, ModelConfig
 
@@ -48,7 +48,7 @@ def model_for(name, options, made):
 def test_every_form_computes_the_same_from_its_tensors(name, options):
     made = complexes("hodgelap" if options.get("signed_width") else "rwpe")
     model = model_for(name, options, made)
-    inputs = Inputs(model)
+    inputs = ProgramInputs(model)
     kinds = inputs.kinds()
     for chosen in ([0, 1, 2, 3, 4, 5], [1], [3], [0], [3, 5], [4, 4], [3, 0, 3]):
         batch = cf.collate([made[number] for number in chosen])
@@ -64,7 +64,7 @@ def test_every_form_computes_the_same_from_its_tensors(name, options):
 
 
 def test_the_example_to_trace_with_is_a_batch():
-    inputs = Inputs(model_for("pairwise-mixed", OTHERS, complexes("rwpe")))
+    inputs = ProgramInputs(model_for("pairwise-mixed", OTHERS, complexes("rwpe")))
     example = inputs.example()
     assert {name: its.dtype for name, its in example.items()} == {
         name: kind.dtype for name, kind in inputs.kinds().items()
@@ -75,15 +75,15 @@ def test_the_example_to_trace_with_is_a_batch():
 
 def test_a_batch_of_other_ranks_or_columns_is_refused():
     made = complexes("rwpe")
-    inputs = Inputs(model_for("pairwise-sparse", {}, made))
+    inputs = ProgramInputs(model_for("pairwise-sparse", {}, made))
     with pytest.raises(ValueError, match="encoding columns"):
         inputs.tensors(cf.collate(MADE))
     low = cf.CellularTransformer(inputs.model.config, cf.pairwise_sparse(max_rank=2))
-    assert Inputs(low).num_ranks == 3
+    assert ProgramInputs(low).num_ranks == 3
     flat = model_for("pairwise-sparse", {}, made[1:2])
     flat = cf.CellularTransformer(flat.config, cf.pairwise_sparse(max_rank=1))
     with pytest.raises(ValueError, match="cells of rank 2"):
-        Inputs(flat).tensors(cf.collate(made))
+        ProgramInputs(flat).tensors(cf.collate(made))
 
 
 @settings(max_examples=30, deadline=None)

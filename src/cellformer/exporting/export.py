@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from cellformer.complexes.batches.runs import leaving
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.preparation import Source
 from cellformer.exporting.checking import Answering, Deviation, deviation_of_program
+from cellformer.exporting.inputs import Tensors
 from cellformer.exporting.program import Program
 from cellformer.model.described import kernels_of
 from cellformer.training.answers.answer import open_input, prepared_rows
@@ -43,8 +44,6 @@ MOST_CHECKED = 1000
 FARTHEST = 1e-5
 """That answers may lie apart: of the deviation of a target, or of probabilities."""
 OF_ONNX = ("onnx", "onnxscript", "onnxruntime")
-
-Answer: TypeAlias = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -244,7 +243,7 @@ def _as_torch(
     file.seek(0)
     read = torch.export.load(file).module()
 
-    def answer(batch: Answer) -> Answer:
+    def answer(batch: Tensors) -> Tensors:
         with torch.no_grad():
             return dict(read(batch))
 
@@ -282,7 +281,7 @@ def _as_onnx(
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(content, options)
 
-    def answer(batch: Answer) -> Answer:
+    def answer(batch: Tensors) -> Tensors:
         given = {name: tensor.numpy() for name, tensor in batch.items()}
         told = session.run(outputs, given)
         return {name: torch.from_numpy(array) for name, array in zip(outputs, told, strict=True)}

@@ -32,7 +32,7 @@ Size: TypeAlias = int | str
 """A number, or the name of one that differs from batch to batch, perhaps plus one."""
 
 
-class Kind(NamedTuple):
+class TensorKind(NamedTuple):
     """Type and shape of a tensor."""
 
     dtype: torch.dtype
@@ -57,7 +57,7 @@ class _Pairs:
         return " + ".join(f"cells_{rank}" for rank in self.receivers)
 
 
-class Inputs:
+class ProgramInputs:
     """What models of one form read: names, types and shapes, and the way there and back.
 
     Sizes that differ from batch to batch have names: ``complexes``, ``cells_K`` of rank K and those
@@ -119,34 +119,34 @@ class Inputs:
         where, rank = word.split()
         return int(rank) + (1 if where == "above" else -1)
 
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, TensorKind]:
         """Every tensor by its name."""
         whole, real = torch.int64, torch.float32
-        found: dict[str, Kind] = {}
+        found: dict[str, TensorKind] = {}
         for rank, (discrete, continuous, signed) in enumerate(self.columns):
             cells = f"cells_{rank}"
-            found[f"offsets_{rank}"] = Kind(whole, ("complexes + 1",))
-            found[f"encodings_{rank}"] = Kind(real, (cells, self.encoding))
+            found[f"offsets_{rank}"] = TensorKind(whole, ("complexes + 1",))
+            found[f"encodings_{rank}"] = TensorKind(real, (cells, self.encoding))
             if discrete:
-                found[f"discrete_{rank}"] = Kind(whole, (cells, discrete))
+                found[f"discrete_{rank}"] = TensorKind(whole, (cells, discrete))
             if continuous:
-                found[f"continuous_{rank}"] = Kind(real, (cells, continuous))
+                found[f"continuous_{rank}"] = TensorKind(real, (cells, continuous))
             if signed:
-                found[f"signed_{rank}"] = Kind(real, (cells, signed))
+                found[f"signed_{rank}"] = TensorKind(real, (cells, signed))
         if self.descriptors:
-            found["descriptors"] = Kind(real, ("complexes", self.descriptors))
+            found["descriptors"] = TensorKind(real, ("complexes", self.descriptors))
         columns = self._feature_columns()
         for pairs in self.pairs:
             name = pairs.name
-            found[f"{name}_offsets"] = Kind(whole, (f"{pairs.rows} + 1",))
-            found[f"{name}_senders"] = Kind(whole, (name,))
+            found[f"{name}_offsets"] = TensorKind(whole, (f"{pairs.rows} + 1",))
+            found[f"{name}_senders"] = TensorKind(whole, (name,))
             types = {"weights": real, "features": torch.float16}
             for part in pairs.parts:
                 wide = (columns,) if part == "features" else ()
-                found[f"{name}_{part}"] = Kind(types[part], (name, *wide))
+                found[f"{name}_{part}"] = TensorKind(types[part], (name, *wide))
             for word in pairs.common:
                 own = _joined(name, word)
-                found[f"{own}_pairs"] = found[f"{own}_cells"] = Kind(whole, (own,))
+                found[f"{own}_pairs"] = found[f"{own}_cells"] = TensorKind(whole, (own,))
         return found
 
     def _feature_columns(self) -> int:

@@ -12,7 +12,7 @@ from jaxtyping import Int64
 from cellformer.basics.files import check_folder, replace_atomically
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.data.preparation import Source
-from cellformer.exporting.inputs import Inputs
+from cellformer.exporting.inputs import ProgramInputs
 from cellformer.training.answers.answer import open_input, prepared_rows
 from cellformer.training.answers.ensemble import Ensemble
 
@@ -64,7 +64,7 @@ def export_batch_with(
         raise ValueError(f"{rows.name}: no row has a complex{told}")
     with torch.no_grad():
         batch = CellBatch.from_ragged(prepared.complexes)
-        tensors = Inputs(ensemble.runs[0].model).tensors(batch)
+        tensors = ProgramInputs(ensemble.runs[0].model).tensors(batch)
     numbers = np.asarray(prepared.rows, np.int64)
     arrays: dict[str, Any] = {ROW: numbers}
     arrays |= {name: tensor.numpy() for name, tensor in tensors.items()}

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cellformer.data.dataset import Task
-from cellformer.exporting.inputs import Inputs
+from cellformer.exporting.inputs import ProgramInputs
 from cellformer.model.described import CellModel
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.loop.spread_losses import spreads
@@ -14,7 +14,7 @@ from cellformer.training.runs.scaling import Scaling
 
 
 class Program(nn.Module):
-    """Models of one form as one function of tensors (see `Inputs`), to be traced while `leaving`.
+    """Models of one form as one function of tensors (see `ProgramInputs`), to be traced while `leaving`.
 
     ``prediction`` has a row for each complex, or for each cell where cells are predicted: values in
     the units of the targets, the probability of the second of two classes for each target, or that
@@ -27,7 +27,7 @@ class Program(nn.Module):
         self.members = nn.ModuleList(models)
         self.scalings = list(scalings)
         self.task = task
-        self.inputs = Inputs(models[0])
+        self.inputs = ProgramInputs(models[0])
         learned = models[0].config.data.outputs > self.task.outputs
         told = learned or len(models) > 1
         self.outputs = ("prediction", "uncertainty") if told else ("prediction",)

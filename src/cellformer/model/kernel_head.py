@@ -18,8 +18,8 @@ from cellformer.model.config import DescriptorShape
 from cellformer.model.descriptors import described, standardized
 from cellformer.model.kernel_regression import by_known
 from cellformer.model.kernels import (
+    CountStep,
     KernelWeights,
-    Step,
     shared_by_products,
     shared_counts,
     steps_of,
@@ -88,7 +88,7 @@ class KernelHead(nn.Module):
         compared = torch.zeros(shape.counts, 0, dtype=torch.uint8)
         self.register_buffer("compared", compared, persistent=False)
         self.roots: list[Root] = []
-        self.steps: list[Step] = []
+        self.steps: list[CountStep] = []
 
     @property
     def fitted(self) -> bool:

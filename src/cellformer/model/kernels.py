@@ -42,7 +42,7 @@ def shared_counts(
     return alike
 
 
-class Step(NamedTuple):
+class CountStep(NamedTuple):
     """The columns of a fingerprint in which some reference counts as far as ``height``."""
 
     block: int
@@ -50,19 +50,21 @@ class Step(NamedTuple):
     columns: Int64[Tensor, " column"]
 
 
-def steps_of(turned: UInt8[Tensor, "count other"]) -> list[Step]:
+def steps_of(turned: UInt8[Tensor, "count other"]) -> list[CountStep]:
     """Those that `shared_by_products` needs of some references, a row for each column."""
     width = turned.shape[0] // fingerprints_in(turned.shape[0])
     largest = turned.amax(1) if turned.shape[1] else turned.new_zeros(turned.shape[0])
     return [
-        Step(block, height, block * width + (highest >= height).nonzero()[:, 0])
+        CountStep(block, height, block * width + (highest >= height).nonzero()[:, 0])
         for block, highest in enumerate(largest.view(-1, width))
         for height in range(1, int(highest.max()) + 1)
     ]
 
 
 def shared_by_products(
-    counts: UInt8[Tensor, "row count"], turned: UInt8[Tensor, "count other"], steps: Sequence[Step]
+    counts: UInt8[Tensor, "row count"],
+    turned: UInt8[Tensor, "count other"],
+    steps: Sequence[CountStep],
 ) -> Float32[Tensor, "fingerprint row other"]:
     """`shared_counts` by products of matrices, with the `steps_of` the others.
 
