@@ -37,6 +37,8 @@ def checked(subject=None, *, typechecker):
     """
     if subject is None:
         return functools.partial(checked, typechecker=typechecker)
+    if torch.compiler.is_compiling():  # a function within one that is traced
+        return subject
     if inspect.isfunction(subject):
         return _sometimes(subject, typechecker) if subject.__annotations__ else subject
     if is_dataclass(subject) and "__init__" in vars(subject):
@@ -46,13 +48,15 @@ def checked(subject=None, *, typechecker):
 
 def _sometimes(function, typechecker):
     """The function, whose calls are checked as long as they are among the first of a test."""
-    code = function.__code__
+    code, made = function.__code__, []
 
-    @functools.cache
     def strict():
-        if any(map(_may_have_shape, function.__annotations__.values())):
-            return _with_shapes(function, typechecker=typechecker)
-        return beartype(function)
+        if not made:  # no cache of functools, which torch.export could not look into
+            shaped = any(map(_may_have_shape, function.__annotations__.values()))
+            made.append(
+                _with_shapes(function, typechecker=typechecker) if shaped else beartype(function)
+            )
+        return made[0]
 
     @functools.wraps(function)
     def called(*arguments, **named):

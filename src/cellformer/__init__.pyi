@@ -87,6 +87,8 @@ from .explaining.attention import attention_of
 from .explaining.explain import explain
 from .explaining.integrated_gradients import integrated_gradients
 from .explaining.occlusion import occlusion
+from .exporting.export import Exported, export
+from .exporting.prepared import PreparedBatch, export_batch
 from .lifting.cliques import Cliques
 from .lifting.cycle_basis import CycleBasis
 from .lifting.induced_cycles import InducedCycles
@@ -156,6 +158,7 @@ __all__ = [
     "Encoding",
     "EnsembleSummary",
     "Estimate",
+    "Exported",
     "Features",
     "General",
     "Graph",
@@ -177,6 +180,7 @@ __all__ = [
     "PointNeighbors",
     "Preparation",
     "Prepared",
+    "PreparedBatch",
     "RWBSPe",
     "RWPe",
     "RaggedComplexes",
@@ -234,6 +238,8 @@ __all__ = [
     "euler_characteristic",
     "evaluate",
     "explain",
+    "export",
+    "export_batch",
     "flip",
     "fold_split",
     "from_networkx",

@@ -11,6 +11,8 @@ from cellformer.data.dataset import Task
 from cellformer.data.preparation import Preparation, Source
 from cellformer.explaining.contributions import Contributions
 from cellformer.explaining.explain import Method, explain
+from cellformer.exporting.export import Exported, export_with
+from cellformer.exporting.prepared import PreparedBatch, export_batch_with
 from cellformer.model.described import CellModel
 from cellformer.training.answers.embed import Embeddings, Pool, embed_with
 from cellformer.training.answers.ensemble import Ensemble
@@ -151,6 +153,16 @@ class Run:
         """
         run = self.ensemble.single("explanation")
         return explain(run, self.preparation.one(source, row), method, output)
+
+    def export(
+        self, path: str | os.PathLike[str] | None = None, check: Source | None = None
+    ) -> Exported:
+        """Writes a file that predicts without this package; see `export`."""
+        return export_with(self.ensemble, path, check)
+
+    def export_batch(self, source: Source, path: str | os.PathLike[str]) -> PreparedBatch:
+        """Writes rows as the input of such a file; see `export_batch`."""
+        return export_batch_with(self.ensemble, source, path)
 
 
 def load(

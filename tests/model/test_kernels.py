@@ -6,7 +6,14 @@ from hypothesis.extra.numpy import arrays
 from sklearn.gaussian_process.kernels import Matern
 
 from cellformer.chemistry.fingerprints import fingerprint_counts
-from cellformer.model.kernels import BLOCK, KernelWeights, near_values, shared_counts
+from cellformer.model.kernels import (
+    BLOCK,
+    KernelWeights,
+    near_values,
+    shared_by_products,
+    shared_counts,
+    steps_of,
+)
 from tiny import SMILES
 
 
@@ -28,11 +35,25 @@ def test_shared_counts_are_those_of_a_loop(counts, others):
     np.testing.assert_allclose(found, np.reshape(expected, shape), rtol=1e-6)
 
 
+@given(
+    arrays(np.uint8, st.tuples(st.integers(0, 4), st.just(5))),
+    arrays(np.uint8, st.tuples(st.integers(0, 4), st.just(5)), elements=st.integers(0, 9)),
+)
+def test_products_find_the_same_shared_counts(counts, others):
+    counts, others = torch.from_numpy(counts), torch.from_numpy(others)
+    turned = others.t().contiguous()
+    found = shared_by_products(counts, turned, steps_of(turned))
+    torch.testing.assert_close(found, shared_counts(counts, others))
+
+
 def test_each_fingerprint_is_compared_by_itself():
     counts = np.zeros((2, 2 * BLOCK), np.uint8)
     counts[:, 0], counts[0, BLOCK], counts[1, BLOCK + 1] = 200, 3, 200
     found = shared_counts(*[torch.from_numpy(counts)] * 2)
     assert found.tolist() == [[[1, 1], [1, 1]], [[1, 0], [0, 1]]]
+    turned = torch.from_numpy(counts).t().contiguous()
+    by_products = shared_by_products(torch.from_numpy(counts), turned, steps_of(turned))
+    assert torch.equal(by_products, found)
 
 
 def test_both_are_kernels_of_molecules():

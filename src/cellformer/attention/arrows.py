@@ -5,10 +5,11 @@ from typing import NamedTuple, TypeAlias
 from jaxtyping import Float
 from torch import Tensor
 
+from cellformer.attention.dense.all_pairs import ListedPairs
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.complexes.batches.neighborhood import Neighborhood
 
-Pattern: TypeAlias = Neighborhood | DenseBlocks
+Pattern: TypeAlias = Neighborhood | DenseBlocks | ListedPairs
 """Who attends to whom: stored pairs (sparse) or all pairs within each complex (dense)."""
 
 

@@ -1,7 +1,7 @@
 """The one door to attention: it picks the implementation."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
 from cellformer.attention.cpu.operator import fused_attention
+from cellformer.attention.dense.all_pairs import ListedPairs
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.attention.dense.reference import dense_attention
 from cellformer.attention.dense.sdpa import dense_sdpa_attention
@@ -24,6 +25,7 @@ from cellformer.attention.recording import recording
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.attention.weights import AttentionWeights, attention_weights
 from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.batches.runs import is_leaving
 
 NOT_DENSE = "a bias and pair values have no place in dense attention, which has theta * N"
 
@@ -118,8 +120,9 @@ def attend_arrows(
     for arrow in arrows:
         _check(arrow, matrices)
     device = matrices[0].device
-    fused = implementation(device) == "fused"
-    with torch.autocast(device.type, enabled=False):
+    fused = implementation(device) == "fused" and not is_leaving()
+    # What leaves computes in the precision of its weights.
+    with nullcontext() if is_leaving() else torch.autocast(device.type, enabled=False):
         if (record := recording()) is not None:
             record += [_weights(matrices, arrow, scale) for arrow in arrows]
         if fused and device.type == "cpu":
@@ -162,6 +165,10 @@ def _one_by_one(
                 received = sparse(query, key, value, pattern, bias=arrow.bias, pair_values=own)
             case DenseBlocks() as pattern:
                 received = dense(query, key, value, pattern, arrow.theta)
+            case ListedPairs(pairs=pairs):
+                assert arrow.theta is not None
+                bias = pairs.weights.unsqueeze(1) * arrow.theta
+                received = sparse(query, key, value, pairs.binary(), bias=bias)
         parts[arrow.output.matrix][arrow.output.start] = merge_heads(received)
     return [
         _side_by_side(filled, shape, matrices[0])
@@ -173,6 +180,7 @@ def _weights(
     matrices: Sequence[Float[Tensor, "_ _"]], arrow: ArrowAttention, scale: float
 ) -> AttentionWeights:
     """The weights of an arrow, for those who want to look at them."""
+    assert not isinstance(arrow.pattern, ListedPairs)
     columns = _columns(matrices, [arrow])
     query, key = (
         split_heads(columns[at][:, : arrow.head_width * arrow.heads], arrow.heads)
@@ -221,11 +229,11 @@ def _check(arrow: ArrowAttention, matrices: Sequence[Float[Tensor, "_ _"]]) -> N
             f"{queries} queries and {keys} keys for a pattern of "
             f"{pattern.num_receivers} receivers and {pattern.num_senders} senders"
         )
-    if (arrow.theta is not None) != isinstance(pattern, DenseBlocks):
+    if (arrow.theta is not None) != isinstance(pattern, DenseBlocks | ListedPairs):
         raise ValueError("theta is needed for dense attention and has no place in sparse attention")
     if arrow.terms is None:
         return
-    if isinstance(pattern, DenseBlocks):
+    if not isinstance(pattern, Neighborhood):
         raise ValueError(NOT_DENSE)
     pairs, columns = len(pattern.senders), arrow.terms.shape[1]
     if len(arrow.terms) != pairs or columns != (1 + arrow.pair_width) * arrow.heads:
@@ -242,7 +250,7 @@ def _terms(
     pair_values: Float[Tensor, "_ _ _"] | None,
 ) -> Float[Tensor, "pair term"]:
     """Both side by side, where any is given."""
-    if isinstance(pattern, DenseBlocks):
+    if not isinstance(pattern, Neighborhood):
         raise ValueError(NOT_DENSE)
     pairs, parts = len(pattern.senders), []
     if bias is not None:

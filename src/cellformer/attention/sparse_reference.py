@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from cellformer.attention.segments import gather_rows, segment_max, segment_sum
 from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.batches.runs import is_leaving, numbers_of
 
 
 def sparse_attention(
@@ -52,11 +53,10 @@ def pair_weights(
     scale: float = 1.0,
 ) -> Float[Tensor, "pair head"]:
     """The softmax over each receiver's stored pairs, in the order of the neighborhood."""
-    receivers, senders, offsets = (
-        neighborhood.receivers,
-        neighborhood.senders,
-        neighborhood.offsets,
-    )
+    senders, offsets = neighborhood.senders, neighborhood.offsets
+    # What is kept with a neighborhood cannot be traced.
+    leaving = is_leaving()
+    receivers = numbers_of(offsets, len(senders)) if leaving else neighborhood.receivers
     pair_query = gather_rows(query, receivers)
     pair_key = gather_rows(key, senders)
     weights = (scale * neighborhood.weights.to(query.dtype)).unsqueeze(1)

@@ -22,6 +22,7 @@ from cellformer.cli.commands import (
     evaluate,
     examples,
     explore,
+    export,
     fetch,
     info,
     lift,
@@ -64,6 +65,7 @@ COMMANDS = {
     "report": report,
     "reproduce": reproduce,
     "explore": explore,
+    "export": export,
     "info": info,
 }
 

@@ -120,8 +120,8 @@ def free_output(arguments: Namespace) -> Path | None:
     return output
 
 
-def add_model(parser: Parser) -> None:
-    """The options of a command that has a trained model read rows."""
+def add_weights(parser: Parser) -> None:
+    """The options of a command that opens a trained model and rows for it."""
     parser.add_argument(
         "--smiles-column",
         type=str,
@@ -134,6 +134,11 @@ def add_model(parser: Parser) -> None:
         default="best",
         help="those of the best validation epoch or of the last epoch",
     )
+
+
+def add_model(parser: Parser) -> None:
+    """The options of a command that has a trained model read rows."""
+    add_weights(parser)
     parser.add_argument(
         "--device",
         choices=("auto", "cpu", "gpu"),

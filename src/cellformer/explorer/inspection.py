@@ -22,6 +22,7 @@ from cellformer.report.cell_pictures import outputs_for, shares_of
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import LEVEL
 from cellformer.training.answers.conformal import Ends, Residuals
+from cellformer.training.answers.ensemble import Ensemble
 from cellformer.training.answers.trained_run import TrainedRun
 
 MOST_CHARACTERS, MOST_ATOMS, MOST_CELLS = 4000, 300, 30_000
@@ -96,6 +97,11 @@ class Explorer:
         except ValueError:  # of too few rows
             return None
         return kept
+
+    @property
+    def alone(self) -> Ensemble:
+        """The run, as one that answers for tables."""
+        return Ensemble(self.run.folder, (self.run,))
 
     @property
     def interval(self) -> float | None:

@@ -1,4 +1,4 @@
-"""The web server of the explorer: a page, and four questions that it asks."""
+"""The web server of the explorer: a page, four questions that it asks, and one for programs."""
 
 import asyncio
 import io
@@ -31,14 +31,15 @@ from cellformer.data.tables.writing import write_delimited
 from cellformer.drawing.inline import INLINE, INLINE_DARK, inline_svg
 from cellformer.drawing.theme import LIGHT
 from cellformer.explorer.access import HEADERS, Impatient, SameHeaders, TokenGuard
-from cellformer.explorer.inspection import MOST_CHARACTERS, Explorer
+from cellformer.explorer.inspection import Explorer
+from cellformer.explorer.rows import check_count, predict_rows, too_long
 from cellformer.explorer.views import View, show
-from cellformer.training.answers.predict import predict
+from cellformer.training.answers.predict import predict_with
 
 logger = logging.getLogger(__name__)
 
-MOST_BYTES, MOST_ROWS = 2_000_000, 1000
-"""Of a question to the server, and of a table that it holds."""
+MOST_BYTES = 2_000_000
+"""Of a question to the server."""
 
 Answer = dict[str, Any]
 PAGE = Path(__file__).parent / "page"
@@ -83,6 +84,7 @@ def make_app(
             Route("/api/predict", answer(_predict), methods=["POST"]),
             Route("/api/picture", answer(_picture), methods=["POST"]),
             Route("/api/table", answer(_table), methods=["POST"]),
+            Route("/predict", answer(predict_rows), methods=["POST"]),
             Mount("/page", StaticFiles(directory=PAGE)),
         ],
         middleware=[
@@ -179,19 +181,12 @@ def _table(explorer: Explorer, question: Answer) -> Answer:
         try:
             table = read_table(file)
             column = table.smiles_column(explorer.run.config.data.smiles_column)
-            if len(table) > MOST_ROWS:
-                raise ValueError(
-                    f"the table has {len(table)} rows; the explorer takes up to {MOST_ROWS} "
-                    "(cellformer predict has no such limit)"
-                )
+            check_count(len(table), "the table has")
             smiles = list(table.column(column))
             for row, text in enumerate(smiles):
-                if len(text) > MOST_CHARACTERS:
-                    raise ValueError(
-                        f"row {row} has a SMILES of {len(text)} characters; the explorer takes "
-                        f"up to {MOST_CHARACTERS}"
-                    )
-            frame = predict(explorer.run.folder.path, str(file), interval=explorer.interval)
+                if reason := too_long(text):
+                    raise ValueError(f"row {row} has {reason}")
+            frame = predict_with(explorer.alone, str(file), interval=explorer.interval).frame
         except ValueError as error:
             raise ValueError(str(error).replace(str(file), "the table")) from error
     rows = frame.astype(object).where(frame.notna(), "").to_numpy().tolist()

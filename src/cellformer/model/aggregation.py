@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from cellformer.attention.dense.all_pairs import ListedPairs
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.model.config import DegreeScaling
 from cellformer.model.pair_terms import Attended, Paired, Signed
@@ -23,10 +24,13 @@ def degrees(attended: Attended) -> Float[Tensor, " receiver"]:
             | Signed(neighborhood=neighborhood)
             | DenseBlocks(neighborhood=neighborhood)
         ):
-            pairs = neighborhood.offsets
+            counts = neighborhood.offsets.diff()
+        case ListedPairs(degrees=known):
+            assert known is not None
+            counts = known
         case _:
-            pairs = attended.offsets
-    return pairs.diff().float()
+            counts = attended.offsets.diff()
+    return counts.float()
 
 
 class ScalingByDegree(nn.Module):

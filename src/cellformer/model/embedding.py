@@ -6,10 +6,12 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
+from torch.nn import functional
 
 from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.batches.runs import is_leaving
 from cellformer.complexes.matrices import containment
 from cellformer.model.signed_embedding import SignedEmbedding, sized
 from cellformer.model.signs import with_random_signs
@@ -33,7 +35,7 @@ class FeatureEmbedding(nn.Module):
         # One table for all columns; its row 0 is the unknown category, always zero.
         ends = torch.tensor([0, *categories]).cumsum(0)
         self.register_buffer("first_row", ends[:-1] + 1, persistent=False)
-        self.register_buffer("last_row", ends[1:], persistent=False)
+        self.register_buffer("last_row", ends[1:].clone(), persistent=False)
         self.table = (
             nn.EmbeddingBag(sum(categories) + 1, width, mode="sum", padding_idx=0)
             if categories
@@ -51,7 +53,13 @@ class FeatureEmbedding(nn.Module):
         """One vector per cell."""
         parts = []
         if self.table is not None:
-            parts.append(self.table(self.rows_of(discrete)))
+            rows = self.rows_of(discrete)
+            leaving = is_leaving()
+            parts.append(
+                functional.embedding(rows, self.table.weight).sum(1)
+                if leaving
+                else self.table(rows)
+            )
         if self.linear is not None:
             scaled = (continuous - self.mean) / self.deviation
             parts.append(self.linear(scaled.to(self.linear.weight.dtype)))
@@ -170,7 +178,7 @@ class CellEmbedding(nn.Module):
 
         Raises ValueError, naming the rank, if the batch has other columns than the model.
         """
-        self._check(batch)
+        self.check(batch)
         signals = [self._vertices(batch)]
         for rank in range(1, batch.dim + 1):
             signals.append(self._higher(batch, rank, signals[0]))
@@ -190,7 +198,7 @@ class CellEmbedding(nn.Module):
 
     def ranks_from_vertices(self, batch: CellBatch) -> list[int]:
         """The ranks whose cells start from their vertices' vectors: all but edges with features."""
-        edges = "1" in self.features and batch.dim > 0 and batch.num_cells[1] > 0
+        edges = batch.dim > 0 and self._told(batch, 1)
         return list(range(2 if edges else 1, batch.dim + 1))
 
     def corners(self, batch: CellBatch, rank: int) -> Neighborhood:
@@ -227,7 +235,7 @@ class CellEmbedding(nn.Module):
         self, batch: CellBatch, rank: int, vertices: Float[Tensor, "vertex width"]
     ) -> Float[Tensor, "cell signal"]:
         """The signals of the cells of rank 1 or more."""
-        own = str(rank) in self.features and batch.num_cells[rank] > 0
+        own = self._told(batch, rank)
         if rank not in self.ranks_from_vertices(batch):
             return self._own(batch, rank)
         corners = self.corners(batch, rank)
@@ -238,11 +246,17 @@ class CellEmbedding(nn.Module):
         total = segment_sum(corner_vectors, corners.offsets)
         return total + self._own(batch, rank) if own else total
 
+    def _told(self, batch: CellBatch, rank: int) -> bool:
+        """Whether cells of a rank have features; a batch without such cells may lack them."""
+        columns = batch.discrete[rank].shape[1], batch.continuous[rank].shape[1]
+        return str(rank) in self.features and columns == self.columns[rank][:2]
+
     def _own(self, batch: CellBatch, rank: int) -> Float[Tensor, "cell width"]:
         vectors: Tensor = self.features[str(rank)](batch.discrete[rank], batch.continuous[rank])
         return vectors
 
-    def _check(self, batch: CellBatch) -> None:
+    def check(self, batch: CellBatch) -> None:
+        """Raises ValueError, naming the rank, if the batch has other columns than the model."""
         if len(batch.encoding_signs) != self.encoding:
             raise ValueError(
                 f"the batch has {len(batch.encoding_signs)} encoding columns, the model expects "
@@ -251,7 +265,7 @@ class CellEmbedding(nn.Module):
         for rank, cells in enumerate(batch.num_cells):
             kinds = (batch.discrete[rank], batch.continuous[rank], batch.signed[rank])
             columns = tuple(rows.shape[1] for rows in kinds)
-            if cells and columns != self.columns[rank]:
+            if columns != self.columns[rank] and cells:
                 raise ValueError(
                     f"rank {rank} of the batch has {columns} discrete, continuous and signed "
                     f"feature columns, the model expects {self.columns[rank]}"

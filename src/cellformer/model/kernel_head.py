@@ -4,18 +4,26 @@
 """
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Float64, UInt8
+from jaxtyping import Bool, Float, Float32, Float64, UInt8
 from torch import Tensor, nn
 
 from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.batches.runs import is_leaving
 from cellformer.model.config import DescriptorShape
 from cellformer.model.descriptors import described, standardized
 from cellformer.model.kernel_regression import by_known
-from cellformer.model.kernels import KernelWeights, shared_counts
+from cellformer.model.kernels import (
+    CountStep,
+    KernelWeights,
+    shared_by_products,
+    shared_counts,
+    steps_of,
+)
 
 LEAST_VARIANCE = 1e-6
 """In units of training; rounding leaves less of it, or none."""
@@ -80,6 +88,7 @@ class KernelHead(nn.Module):
         compared = torch.zeros(shape.counts, 0, dtype=torch.uint8)
         self.register_buffer("compared", compared, persistent=False)
         self.roots: list[Root] = []
+        self.steps: list[CountStep] = []
 
     @property
     def fitted(self) -> bool:
@@ -105,9 +114,9 @@ class KernelHead(nn.Module):
         coefficients = self.get_buffer("coefficients")
         given = described(batch, self.shape).to(coefficients.dtype)
         # Coefficients are large and of both signs, so half precision would leave nothing.
-        with torch.autocast(given.device.type, enabled=False):
+        with nullcontext() if is_leaving() else torch.autocast(given.device.type, enabled=False):
             counts = given[:, : self.shape.counts].to(torch.uint8)
-            shared = shared_counts(counts, self.reference_counts()).to(coefficients.dtype)
+            shared = self._shared(counts).to(coefficients.dtype)
             found = KernelWeights(self.get_buffer("weights"), self.get_buffer("scales"))
             alike = found.alike(shared, self.known(given), self.get_buffer("values"))
             told = self.get_buffer("slope") * (alike @ coefficients) + self.get_buffer("offset")
@@ -155,6 +164,13 @@ class KernelHead(nn.Module):
         }
         self.keep(found)
 
+    def pack(self) -> None:
+        """Computes what depends on the references alone, before the head is `leaving`."""
+        self.keep({name: part.clone() for name, part in self.references().items()})
+        self.steps = steps_of(self.get_buffer("compared"))
+        if self.outputs != self.get_buffer("coefficients").shape[1]:
+            self.roots = self._factored(self.get_buffer("ridge").double())
+
     def references(self) -> dict[str, Tensor]:
         """All that `keep` needs."""
         return {name: self.get_buffer(name) for name in self.BUFFERS}
@@ -166,6 +182,13 @@ class KernelHead(nn.Module):
             setattr(self, name, value.to(device))
         self.compared = self._whole_counts()
         self.roots = []
+
+    def _shared(
+        self, counts: UInt8[Tensor, "complex count"]
+    ) -> Float32[Tensor, "fingerprint complex reference"]:
+        if is_leaving():
+            return shared_by_products(counts, self.get_buffer("compared"), self.steps)
+        return shared_counts(counts, self.reference_counts())
 
     def _doubts(
         self, alike: Float[Tensor, "complex reference"]

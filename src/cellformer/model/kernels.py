@@ -1,9 +1,11 @@
 """How alike two complexes are, by the descriptors of both."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Float32, UInt8
+from jaxtyping import Float, Float32, Int64, UInt8
 from torch import Tensor
 
 BLOCK = 2048
@@ -40,8 +42,53 @@ def shared_counts(
     return alike
 
 
+class CountStep(NamedTuple):
+    """The columns of a fingerprint in which some reference counts as far as ``height``."""
+
+    block: int
+    height: int
+    columns: Int64[Tensor, " column"]
+
+
+def steps_of(turned: UInt8[Tensor, "count other"]) -> list[CountStep]:
+    """Those that `shared_by_products` needs of some references, a row for each column."""
+    width = turned.shape[0] // fingerprints_in(turned.shape[0])
+    largest = turned.amax(1) if turned.shape[1] else turned.new_zeros(turned.shape[0])
+    return [
+        CountStep(block, height, block * width + (highest >= height).nonzero()[:, 0])
+        for block, highest in enumerate(largest.view(-1, width))
+        for height in range(1, int(highest.max()) + 1)
+    ]
+
+
+def shared_by_products(
+    counts: UInt8[Tensor, "row count"],
+    turned: UInt8[Tensor, "count other"],
+    steps: Sequence[CountStep],
+) -> Float32[Tensor, "fingerprint row other"]:
+    """`shared_counts` by products of matrices, with the `steps_of` the others.
+
+    The smaller of two counts is the number of steps that both reach, and in few columns others
+    reach the higher ones. Sums are of whole numbers, so they are exact.
+    """
+    blocks = fingerprints_in(counts.shape[1])
+    width = counts.shape[1] // blocks
+    own, other = _totals(counts, width), _totals(turned.t(), width)
+    alike = []
+    for block in range(blocks):
+        common = torch.zeros(counts.shape[0], turned.shape[1], device=counts.device)
+        for step in steps:
+            if step.block == block:
+                mine = (counts.index_select(1, step.columns) >= step.height).float()
+                theirs = (turned.index_select(0, step.columns) >= step.height).float()
+                common = common + mine @ theirs
+        union = own[:, block, None] + other[:, block] - common
+        alike.append(torch.where(union > 0, common / union.clamp(min=1), 1.0))
+    return torch.stack(alike)
+
+
 def _totals(counts: UInt8[Tensor, "row count"], width: int) -> Tensor:
-    blocks = counts.view(len(counts), counts.shape[1] // width, width)
+    blocks = counts.reshape(len(counts), counts.shape[1] // width, width)
     return blocks.sum(2, dtype=torch.int32)
 
 

@@ -14,7 +14,7 @@ class CellBatchNorm(nn.BatchNorm1d):
 
     def forward(self, cells: Float[Tensor, "cell width"]) -> Float[Tensor, "cell width"]:
         """The normalized cells."""
-        if len(cells) > 1 or not self.training:
+        if not self.training or len(cells) > 1:
             return super().forward(cells)
         mean, variance = self.get_buffer("running_mean"), self.get_buffer("running_var")
         scaled = (cells - mean) / (variance + self.eps).sqrt()

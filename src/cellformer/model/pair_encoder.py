@@ -15,6 +15,7 @@ from torch.nn import functional
 from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch, Faces
 from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.batches.runs import is_leaving, numbers_of
 from cellformer.model.common_cells import CommonCells, common_cofaces, common_faces
 from cellformer.model.pair_terms import Paired
 from cellformer.model.relation import Relation
@@ -57,7 +58,9 @@ class PairEncoder(nn.Module):
             kinds = functional.one_hot(self._kinds(neighborhood, batch), self.kinds.in_features)
             inner = inner + self.kinds(kinds.to(inner.dtype))
         told, pairs = self._common(neighborhood, cells, batch)
-        if len(pairs):
+        if is_leaving():
+            inner = inner.index_add(0, pairs, told)
+        elif len(pairs):
             order = pairs.argsort(stable=True)
             which, counts = torch.unique_consecutive(pairs[order], return_counts=True)
             offsets = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
@@ -72,11 +75,13 @@ class PairEncoder(nn.Module):
         """A number for the ranks of each pair."""
 
         def places(ranks: Sequence[int]) -> Int64[Tensor, " cell"]:
-            counts = batch.num_cells[: batch.dim + 1]
-            sizes = torch.tensor([counts[rank] if rank <= batch.dim else 0 for rank in ranks])
-            return torch.arange(len(ranks)).repeat_interleave(sizes).to(batch.device)
+            here = [rank for rank in ranks if rank <= batch.dim]
+            sizes = [batch.num_cells[rank] for rank in here]
+            like = batch.offsets[0]
+            return torch.cat([like.new_full((size,), place) for place, size in enumerate(sizes)])
 
-        receiver = places(self.receivers)[neighborhood.receivers]
+        rows = numbers_of(neighborhood.offsets, len(neighborhood.senders))
+        receiver = places(self.receivers)[rows]
         return receiver * len(self.senders) + places(self.senders)[neighborhood.senders]
 
     def _common(
@@ -89,12 +94,19 @@ class PairEncoder(nn.Module):
         weight = self.inner.weight
         told = [weight.new_zeros(0, len(weight))]
         pairs = [neighborhood.senders[:0]]
+        found = neighborhood.common
+        if found is None:
+            found = self.shared(neighborhood, batch)
+        for name, (numbers, tellers) in found.items():
+            where, rank = name.split()
+            teller = int(rank) + (1 if where == "above" else -1)
+            told.append(gather_rows(self.common[name](cells[teller]), tellers))
+            pairs.append(numbers)
+        return torch.cat(told), torch.cat(pairs)
 
-        def tell(where: str, rank: int, teller: int, common: CommonCells) -> None:
-            told.append(gather_rows(self.common[f"{where} {rank}"](cells[teller]), common.cells))
-            pairs.append(common.pairs)
-
-        counts = batch.num_cells
+    def shared(self, neighborhood: Neighborhood, batch: CellBatch) -> dict[str, CommonCells]:
+        """The cells that pairs have in common, above and below each rank on both sides."""
+        found, counts = {}, batch.num_cells
         for rank in self._shared_ranks():
             if rank > batch.dim:
                 continue
@@ -104,11 +116,11 @@ class PairEncoder(nn.Module):
             ]
             if rank < batch.dim:
                 above = common_cofaces(neighborhood, _here(batch, rank + 1), *firsts)
-                tell("above", rank, rank + 1, above)
+                found[f"above {rank}"] = above
             if rank > 0:
                 below = common_faces(neighborhood, _here(batch, rank), counts[rank - 1], *firsts)
-                tell("below", rank, rank - 1, below)
-        return torch.cat(told), torch.cat(pairs)
+                found[f"below {rank}"] = below
+        return found
 
 
 def _here(batch: CellBatch, rank: int) -> Faces:

@@ -10,11 +10,12 @@ from jaxtyping import Float16, Float32, Int64
 from torch import Tensor
 
 from cellformer.attention.arrows import Pattern
-from cellformer.attention.dense.all_pairs import AllPairs
+from cellformer.attention.dense.all_pairs import AllPairs, ListedPairs
 from cellformer.attention.dense.blocks import DenseBlocks, check_within_complexes
 from cellformer.attention.dense.memory import check_dense_memory
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.batches.runs import is_leaving
 from cellformer.complexes.matrices import Bounded, Matrix
 from cellformer.complexes.orientation import relative_orientations
 from cellformer.encodings.pairs import CellPairs, pair_columns, pair_features
@@ -74,7 +75,7 @@ def described_patterns(
     the batch. Raises ValueError as `patterns` does, and `DenseMemoryError` where all pairs of a
     complex do not fit into memory.
     """
-    keys = [(relation.key, relation.dense, binary, "described", steps) for relation in relations]
+    keys = [described_key(relation, binary, steps) for relation in relations]
     lacking = [
         (key, relation)
         for key, relation in zip(keys, relations, strict=True)
@@ -111,6 +112,38 @@ def _half(features: Float32[np.ndarray, "pair feature"]) -> Float16[Tensor, "pai
     return torch.from_numpy(features).clamp(max=torch.finfo(torch.float16).max).half()
 
 
+def pairs_key(relation: Relation, binary: bool) -> Hashable:
+    """What a batch keeps the entries of N by."""
+    return relation.key, binary
+
+
+def signed_key(relation: Relation, binary: bool) -> Hashable:
+    """What it keeps them by that know relative orientations."""
+    return relation.key, binary, "signed"
+
+
+def described_key(relation: Relation, binary: bool, steps: int) -> Hashable:
+    """What it keeps the pairs by that have features."""
+    return relation.key, relation.dense, binary, "described", steps
+
+
+def listed_key(relation: Relation, binary: bool) -> Hashable:
+    """What it keeps all pairs of dense attention by, with N as their weights, to leave with."""
+    return relation.key, binary, "listed"
+
+
+def keep_listed(batch: CellBatch, relations: Sequence[Relation], binary: bool) -> None:
+    """Has a batch list all pairs of these relations, with N as their weights, see `listed_key`.
+
+    Raises `DenseMemoryError` where they do not fit into memory.
+    """
+    for relation, pattern in zip(relations, patterns(batch, relations, binary), strict=True):
+        if pattern is not None:
+            listed = _listed(pattern, 0)
+            pairs = replace(listed.neighborhood, weights=listed.weights)
+            batch.keep(listed_key(relation, binary), pairs)
+
+
 class _Complexes(NamedTuple):
     """The complex of each cell of a batch, one tensor per rank."""
 
@@ -136,6 +169,8 @@ class _Complexes(NamedTuple):
 
 
 def _pattern(batch: CellBatch, relation: Relation, cells: _Complexes, binary: bool) -> Pattern:
+    if relation.dense and is_leaving():
+        return _listed_before(batch, relation, binary)
     neighborhood = _kept(batch, relation, cells, binary)
     if not relation.dense:
         return neighborhood
@@ -146,17 +181,28 @@ def _signed_pattern(
     batch: CellBatch, relation: Relation, cells: _Complexes, binary: bool
 ) -> Signed:
     neighborhood = _signed(batch, relation, cells, binary)
-    sent = neighborhood.in_copies
+    sent = neighborhood if neighborhood.signs is None else neighborhood.in_copies
     if not relation.dense:
         return Signed(sent, sent)
+    if is_leaving():
+        return Signed(_listed_before(batch, relation, binary), sent)
     both = cells.both(relation)
     return Signed(DenseBlocks.of(*both, batch.num_complexes, neighborhood), sent)
+
+
+def _listed_before(batch: CellBatch, relation: Relation, binary: bool) -> ListedPairs:
+    """The pairs of dense attention that a batch was given, and the degrees where it knows N."""
+    kept = batch.neighborhoods
+    entries = kept.get(pairs_key(relation, binary))
+    degrees = None if entries is None else entries.offsets.diff()
+    return ListedPairs(kept[listed_key(relation, binary)], degrees)
 
 
 def _listed(pattern: Pattern, steps: int) -> AllPairs:
     """The pairs of a pattern one by one, beside the entries of N."""
     if isinstance(pattern, Neighborhood):
         return AllPairs(pattern, pattern.weights)
+    assert isinstance(pattern, DenseBlocks)
     # Numbers of 4 bytes a pair, without what layers keep: its sender twice, its weights, features.
     tables = 6 + pair_columns(steps)
     check_dense_memory(pattern.receivers.counts, pattern.senders.counts, tables)
@@ -168,7 +214,7 @@ def _kept(
 ) -> Neighborhood:
     """The neighborhood of the relation's matrix, checked when it is first made."""
     return batch.neighborhood(
-        (relation.key, binary), lambda cells: _checked(cells, relation, complexes, binary)
+        pairs_key(relation, binary), lambda cells: _checked(cells, relation, complexes, binary)
     )
 
 
@@ -176,7 +222,7 @@ def _signed(
     batch: CellBatch, relation: Relation, complexes: _Complexes, binary: bool
 ) -> Neighborhood:
     """`_kept`, with the signs of the pairs."""
-    key = (relation.key, binary, "signed")
+    key = signed_key(relation, binary)
     if (known := batch.neighborhoods.get(key)) is not None:
         return known
     matrix = _checked(batch, relation, complexes, binary)

@@ -46,7 +46,7 @@ class CellularTransformer(nn.Module):
                 "read; make a DescribedTransformer"
             )
         num_ranks = plan.diagram.num_ranks
-        _check_ranks(data.num_ranks, num_ranks, "the configuration describes")
+        check_ranks(data.num_ranks, num_ranks, "the configuration describes")
         absent = num_ranks - data.num_ranks
         self.config = config
         self.plan = plan
@@ -99,7 +99,7 @@ class CellularTransformer(nn.Module):
 
     def embedded(self, batch: CellBatch) -> list[Float[Tensor, "_ width"]]:
         """The hidden vectors of all cells before the first layer, one tensor per rank."""
-        _check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
+        check_ranks(batch.dim + 1, self.plan.diagram.num_ranks, "the batch has")
         cells: list[Tensor] = self.embedding(batch)
         return cells
 
@@ -245,7 +245,8 @@ def _pair_encoders(architecture: ArchitectureConfig, plan: AttentionPlan) -> lis
     ]
 
 
-def _check_ranks(given: int, known: int, what: str) -> None:
+def check_ranks(given: int, known: int, what: str) -> None:
+    """Raises ValueError, about what was given, for more ranks than a model knows."""
     if given > known:
         raise ValueError(
             f"{what} cells of rank {given - 1}, but the model's diagram ends at rank {known - 1}; "

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from cellformer.attention.arrows import ArrowAttention, Pattern, Shape
 from cellformer.attention.dense.blocks import DenseBlocks
+from cellformer.complexes.batches.neighborhood import Neighborhood
 
 Groups = TypeVar("Groups", bound=tuple[list[Any], ...])
 Numbers = TypeVar("Numbers", "Step", Shape)
@@ -199,6 +200,7 @@ def tensors_of(pattern: Pattern, backward: bool) -> SparseTensors | DenseTensors
             pair_senders=pattern.neighborhood.senders,
             pair_weights=pattern.neighborhood.weights,
         )
+    assert isinstance(pattern, Neighborhood)
     given = {"offsets": pattern.offsets, "senders": pattern.senders, "weights": pattern.weights}
     # While compiling, the operator does without: cached properties cannot be traced.
     if not torch.compiler.is_compiling():

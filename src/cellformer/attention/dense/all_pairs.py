@@ -3,11 +3,33 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float32
+from jaxtyping import Float32, Int64
 from torch import Tensor
 
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.complexes.batches.neighborhood import Neighborhood
+
+
+@dataclass(frozen=True, eq=False)
+class ListedPairs:
+    """The pairs of dense attention one by one, for a model that is `leaving`.
+
+    The weights of ``pairs`` are N. ``degrees`` counts the entries of N of each receiver, if that is
+    asked for.
+    """
+
+    pairs: Neighborhood
+    degrees: Int64[Tensor, " receiver"] | None = None
+
+    @property
+    def num_receivers(self) -> int:
+        """The number of cells that attend."""
+        return self.pairs.num_receivers
+
+    @property
+    def num_senders(self) -> int:
+        """The number of cells that are attended to."""
+        return self.pairs.num_senders
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from scipy import sparse
 from torch import Tensor
 
 from cellformer.complexes.batches.neighborhood import Neighborhood
+from cellformer.complexes.batches.runs import numbers_of
 from cellformer.complexes.cell_complex import Boundary, CellComplex, boundary_at
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank, united_faces
 from cellformer.complexes.matrices import Bounded, Matrix
@@ -109,10 +110,7 @@ class CellBatch:
 
     def complex_of(self, rank: int) -> Int64[Tensor, " cell"]:
         """The number of the complex that each cell of a rank belongs to."""
-        numbers = torch.arange(self.num_complexes, device=self.device)
-        return numbers.repeat_interleave(
-            self.offsets[rank].diff(), output_size=self.num_cells[rank]
-        )
+        return numbers_of(self.offsets[rank], self.num_cells[rank])
 
     def neighborhood(self, key: Hashable, make: Callable[[Bounded], Matrix]) -> Neighborhood:
         """``make(self)`` on this batch's device, made once and kept under ``key``."""

@@ -1,5 +1,6 @@
 """The neighborhood of every receiving cell, as attention reads it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from cellformer.complexes.batches.by_sender import TransposedPairs
 from cellformer.complexes.batches.components import Components
+from cellformer.complexes.batches.runs import numbers_of
 from cellformer.complexes.matrices import Matrix
 
 
@@ -21,6 +23,8 @@ class Neighborhood:
     ``features`` is what else is known of each pair, if anything is. ``signs`` say, where they are
     known, whether the two are oriented alike (`relative_orientations`), and ``copies`` how many
     rows a sender then needs: one if all are 1, two if some are -1, three if some are 0.
+    ``common`` are the cells that pairs have in common, by a name of where these are, if they were
+    found already: numbers of pairs, and of the cell of each.
     """
 
     num_senders: int
@@ -30,6 +34,7 @@ class Neighborhood:
     features: Float16[Tensor, "pair feature"] | None = None
     signs: Int8[Tensor, " pair"] | None = None
     copies: int = 1
+    common: Mapping[str, tuple[Int64[Tensor, " _"], Int64[Tensor, " _"]]] | None = None
 
     @property
     def num_receivers(self) -> int:
@@ -39,8 +44,7 @@ class Neighborhood:
     @cached_property
     def receivers(self) -> Int64[Tensor, " pair"]:
         """The receiver of every pair, ascending."""
-        rows = torch.arange(self.num_receivers, device=self.offsets.device)
-        return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.senders))
+        return numbers_of(self.offsets, len(self.senders))
 
     @cached_property
     def keys(self) -> Int64[Tensor, " pair"]:
@@ -77,6 +81,12 @@ class Neighborhood:
 
     def to(self, device: torch.device | str) -> "Neighborhood":
         """The same on another device."""
+        common = None
+        if self.common is not None:
+            common = {
+                name: (pairs.to(device), cells.to(device))
+                for name, (pairs, cells) in self.common.items()
+            }
         return Neighborhood(
             self.num_senders,
             self.offsets.to(device),
@@ -85,6 +95,7 @@ class Neighborhood:
             None if self.features is None else self.features.to(device),
             None if self.signs is None else self.signs.to(device),
             self.copies,
+            common,
         )
 
     @classmethod

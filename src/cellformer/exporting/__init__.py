@@ -1,0 +1,1 @@
+"""Models that leave: files that predict without this package."""
