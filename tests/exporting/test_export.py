@@ -14,7 +14,7 @@ import torch
 
 import cellformer as cf
 from cellformer.complexes import examples
-from cellformer.complexes.batches.runs import leaving
+from cellformer.complexes.batches.runs import exporting
 from cellformer.data.dataset import Task
 from cellformer.exporting import export
 from cellformer.exporting.checking import deviation_of_program
@@ -25,7 +25,7 @@ from cellformer.training.runs.scaling import Scaling
 from tiny import SMILES, tiny_run, with_training
 
 BLOCKED = "import sys\nsys.modules['cellformer'] = None  # cannot be imported\n"
-PAGE = Path(__file__).parents[2] / "docs/leaving.md"
+PAGE = Path(__file__).parents[2] / "docs/exporting.md"
 DOCUMENTED = re.search("```python\n(import numpy.*?)```", PAGE.read_text(), re.DOTALL)[1]
 
 
@@ -141,7 +141,7 @@ def test_a_program_says_what_predict_says_of_every_kind_of_run(data, options, ta
             kernels.pack()
 
     def answer(batch):
-        with torch.no_grad(), leaving():
+        with torch.no_grad(), exporting():
             return program(batch)
 
     opened = ensemble.runs[0].preparation.open_new(table, ensemble.task, False, None)

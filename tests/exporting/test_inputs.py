@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import cellformer as cf
 from cellformer.complexes import examples
-from cellformer.complexes.batches.runs import leaving, numbers_of
+from cellformer.complexes.batches.runs import exporting, numbers_of
 from cellformer.exporting.inputs import ProgramInputs
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, ModelConfig
@@ -58,7 +58,7 @@ def test_every_form_computes_the_same_from_its_tensors(name, options):
         }
         with torch.no_grad():
             expected = model(batch)
-            with leaving():
+            with exporting():
                 found = model(inputs.batch(tensors))
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
@@ -69,7 +69,7 @@ def test_the_example_to_trace_with_is_a_batch():
     assert {name: its.dtype for name, its in example.items()} == {
         name: kind.dtype for name, kind in inputs.kinds().items()
     }
-    with torch.no_grad(), leaving():
+    with torch.no_grad(), exporting():
         assert inputs.model(inputs.batch(example)).shape == (5, 2)
 
 
@@ -91,5 +91,5 @@ def test_a_batch_of_other_ranks_or_columns_is_refused():
 def test_runs_are_numbered_alike_in_both_ways(counts):
     offsets = torch.tensor([0, *counts]).cumsum(0)
     expected = numbers_of(offsets, sum(counts))
-    with leaving():
+    with exporting():
         assert torch.equal(numbers_of(offsets, sum(counts)), expected)

@@ -25,7 +25,7 @@ from cellformer.attention.recording import recording
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.attention.weights import AttentionWeights, attention_weights
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from cellformer.complexes.batches.runs import is_leaving
+from cellformer.complexes.batches.runs import is_exporting
 
 NOT_DENSE = "a bias and pair values have no place in dense attention, which has theta * N"
 
@@ -120,9 +120,9 @@ def attend_arrows(
     for arrow in arrows:
         _check(arrow, matrices)
     device = matrices[0].device
-    fused = implementation(device) == "fused" and not is_leaving()
+    fused = implementation(device) == "fused" and not is_exporting()
     # What leaves computes in the precision of its weights.
-    with nullcontext() if is_leaving() else torch.autocast(device.type, enabled=False):
+    with nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False):
         if (record := recording()) is not None:
             record += [_weights(matrices, arrow, scale) for arrow in arrows]
         if fused and device.type == "cpu":

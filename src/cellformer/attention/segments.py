@@ -10,14 +10,14 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.nn import functional
 
-from cellformer.complexes.batches.runs import is_leaving, numbers_of
+from cellformer.complexes.batches.runs import is_exporting, numbers_of
 
 
 def gather_rows(
     rows: Float[Tensor, "row *features"], index: Int64[Tensor, "*shape"]
 ) -> Float[Tensor, "..."]:
     """``rows[index]``, of shape (*shape, *features), with a fast and deterministic backward."""
-    if is_leaving():  # whether a reshape copies depends on there being more than one row
+    if is_exporting():  # whether a reshape copies depends on there being more than one row
         return rows[index]
     # The width is spelled out because -1 is ambiguous for a tensor without elements.
     flat = rows.reshape(len(rows), rows.shape[1:].numel())
@@ -28,7 +28,7 @@ def segment_sum(
     rows: Float[Tensor, "row *features"], offsets: Int64[Tensor, " segment_plus_1"]
 ) -> Float[Tensor, "segment *features"]:
     """The sum of the rows ``offsets[i]:offsets[i + 1]`` for every i; zero where there are none."""
-    if is_leaving():
+    if is_exporting():
         sums = rows.new_zeros(len(offsets) - 1, *rows.shape[1:])
         return sums.index_add(0, numbers_of(offsets, len(rows)), rows)
     return torch.segment_reduce(rows, "sum", offsets=offsets, axis=0, initial=0)
@@ -38,7 +38,7 @@ def segment_max(
     rows: Float[Tensor, "row *features"], offsets: Int64[Tensor, " segment_plus_1"]
 ) -> Float[Tensor, "segment *features"]:
     """The largest of the rows ``offsets[i]:offsets[i + 1]``; minus infinity where are none."""
-    if is_leaving():
+    if is_exporting():
         lowest = rows.new_full((len(offsets) - 1, *rows.shape[1:]), float("-inf"))
         numbers = numbers_of(offsets, len(rows)).view(len(rows), *(1 for _ in rows.shape[1:]))
         return lowest.scatter_reduce(0, numbers.expand_as(rows), rows, "amax")

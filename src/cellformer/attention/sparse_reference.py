@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from cellformer.attention.segments import gather_rows, segment_max, segment_sum
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from cellformer.complexes.batches.runs import is_leaving, numbers_of
+from cellformer.complexes.batches.runs import is_exporting, numbers_of
 
 
 def sparse_attention(
@@ -55,8 +55,8 @@ def pair_weights(
     """The softmax over each receiver's stored pairs, in the order of the neighborhood."""
     senders, offsets = neighborhood.senders, neighborhood.offsets
     # What is kept with a neighborhood cannot be traced.
-    leaving = is_leaving()
-    receivers = numbers_of(offsets, len(senders)) if leaving else neighborhood.receivers
+    exported = is_exporting()
+    receivers = numbers_of(offsets, len(senders)) if exported else neighborhood.receivers
     pair_query = gather_rows(query, receivers)
     pair_key = gather_rows(key, senders)
     weights = (scale * neighborhood.weights.to(query.dtype)).unsqueeze(1)

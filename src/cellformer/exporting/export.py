@@ -22,7 +22,7 @@ import cellformer
 from cellformer.basics.archives import one_line
 from cellformer.basics.causes import raise_of_process
 from cellformer.basics.files import check_folder, replace_atomically
-from cellformer.complexes.batches.runs import leaving
+from cellformer.complexes.batches.runs import exporting
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.preparation import Source
 from cellformer.exporting.checking import Answering, Deviation, deviation_of_program
@@ -141,7 +141,7 @@ def traced_of(program: Program, folder: Path) -> ExportedProgram:
             kernels.pack()
     try:
         # Otherwise what is traced holds for sizes of two and more alone.
-        with leaving(), torch.no_grad(), symbolic.patch(backed_size_oblivious=True):
+        with exporting(), torch.no_grad(), symbolic.patch(backed_size_oblivious=True):
             traced = torch.export.export(
                 program, (program.inputs.example(),), dynamic_shapes=(dynamic,), strict=True
             )

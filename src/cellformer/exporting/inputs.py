@@ -215,7 +215,7 @@ class ProgramInputs:
         return {name: found[name] for name in self.kinds()}
 
     def batch(self, tensors: Mapping[str, Tensor]) -> CellBatch:
-        """The inverse of `tensors`, with all that a model which is `leaving` reads."""
+        """The inverse of `tensors`, with all that a model which is `exporting` reads."""
         ranks = range(self.num_ranks)
         counts = [tensors[f"encodings_{rank}"].shape[0] for rank in ranks]
 

@@ -14,7 +14,7 @@ from cellformer.training.runs.scaling import Scaling
 
 
 class Program(nn.Module):
-    """Models of one form as one function of tensors, to be traced while `leaving`.
+    """Models of one form as one function of tensors, to be traced while `exporting`.
 
     ``prediction`` has a row for each complex, or for each cell where cells are predicted: values in
     the units of the targets, the probability of the second of two classes for each target, or that

@@ -11,7 +11,7 @@ from torch.nn import functional
 from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from cellformer.complexes.batches.runs import is_leaving
+from cellformer.complexes.batches.runs import is_exporting
 from cellformer.complexes.matrices import containment
 from cellformer.model.signed_embedding import SignedEmbedding, sized
 from cellformer.model.signs import with_random_signs
@@ -54,10 +54,10 @@ class FeatureEmbedding(nn.Module):
         parts = []
         if self.table is not None:
             rows = self.rows_of(discrete)
-            leaving = is_leaving()
+            exported = is_exporting()
             parts.append(
                 functional.embedding(rows, self.table.weight).sum(1)
-                if leaving
+                if exported
                 else self.table(rows)
             )
         if self.linear is not None:

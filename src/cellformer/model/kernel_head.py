@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Float32, Float64, UInt8
 from torch import Tensor, nn
 
 from cellformer.complexes.batches.batch import CellBatch
-from cellformer.complexes.batches.runs import is_leaving
+from cellformer.complexes.batches.runs import is_exporting
 from cellformer.model.config import DescriptorShape
 from cellformer.model.descriptors import described, standardized
 from cellformer.model.kernel_regression import by_known
@@ -114,7 +114,7 @@ class KernelHead(nn.Module):
         coefficients = self.get_buffer("coefficients")
         given = described(batch, self.shape).to(coefficients.dtype)
         # Coefficients are large and of both signs, so half precision would leave nothing.
-        with nullcontext() if is_leaving() else torch.autocast(given.device.type, enabled=False):
+        with nullcontext() if is_exporting() else torch.autocast(given.device.type, enabled=False):
             counts = given[:, : self.shape.counts].to(torch.uint8)
             shared = self._shared(counts).to(coefficients.dtype)
             found = KernelWeights(self.get_buffer("weights"), self.get_buffer("scales"))
@@ -165,7 +165,7 @@ class KernelHead(nn.Module):
         self.keep(found)
 
     def pack(self) -> None:
-        """Computes what depends on the references alone, before the head is `leaving`."""
+        """Computes what depends on the references alone, before the head is `exporting`."""
         self.keep({name: part.clone() for name, part in self.references().items()})
         self.steps = steps_of(self.get_buffer("compared"))
         if self.outputs != self.get_buffer("coefficients").shape[1]:
@@ -186,7 +186,7 @@ class KernelHead(nn.Module):
     def _shared(
         self, counts: UInt8[Tensor, "complex count"]
     ) -> Float32[Tensor, "fingerprint complex reference"]:
-        if is_leaving():
+        if is_exporting():
             return shared_by_products(counts, self.get_buffer("compared"), self.steps)
         return shared_counts(counts, self.reference_counts())
 

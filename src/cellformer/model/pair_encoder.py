@@ -15,7 +15,7 @@ from torch.nn import functional
 from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch, Faces
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from cellformer.complexes.batches.runs import is_leaving, numbers_of
+from cellformer.complexes.batches.runs import is_exporting, numbers_of
 from cellformer.model.common_cells import CommonCells, common_cofaces, common_faces
 from cellformer.model.pair_terms import Paired
 from cellformer.model.relation import Relation
@@ -58,7 +58,7 @@ class PairEncoder(nn.Module):
             kinds = functional.one_hot(self._kinds(neighborhood, batch), self.kinds.in_features)
             inner = inner + self.kinds(kinds.to(inner.dtype))
         told, pairs = self._common(neighborhood, cells, batch)
-        if is_leaving():
+        if is_exporting():
             inner = inner.index_add(0, pairs, told)
         elif len(pairs):
             order = pairs.argsort(stable=True)

@@ -15,7 +15,7 @@ from cellformer.attention.dense.blocks import DenseBlocks, check_within_complexe
 from cellformer.attention.dense.memory import check_dense_memory
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from cellformer.complexes.batches.runs import is_leaving
+from cellformer.complexes.batches.runs import is_exporting
 from cellformer.complexes.matrices import Bounded, Matrix
 from cellformer.complexes.orientation import relative_orientations
 from cellformer.encodings.pairs import CellPairs, pair_columns, pair_features
@@ -169,7 +169,7 @@ class _Complexes(NamedTuple):
 
 
 def _pattern(batch: CellBatch, relation: Relation, cells: _Complexes, binary: bool) -> Pattern:
-    if relation.dense and is_leaving():
+    if relation.dense and is_exporting():
         return _listed_before(batch, relation, binary)
     neighborhood = _kept(batch, relation, cells, binary)
     if not relation.dense:
@@ -184,7 +184,7 @@ def _signed_pattern(
     sent = neighborhood if neighborhood.signs is None else neighborhood.in_copies
     if not relation.dense:
         return Signed(sent, sent)
-    if is_leaving():
+    if is_exporting():
         return Signed(_listed_before(batch, relation, binary), sent)
     both = cells.both(relation)
     return Signed(DenseBlocks.of(*both, batch.num_complexes, neighborhood), sent)

@@ -12,7 +12,7 @@ from cellformer.complexes.batches.neighborhood import Neighborhood
 
 @dataclass(frozen=True, eq=False)
 class ListedPairs:
-    """The pairs of dense attention one by one, for a model that is `leaving`.
+    """The pairs of dense attention one by one, for a model that is `exporting`.
 
     The weights of ``pairs`` are N. ``degrees`` counts the entries of N of each receiver, if that is
     asked for.

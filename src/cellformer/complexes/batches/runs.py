@@ -1,4 +1,4 @@
-"""Rows in runs, one run after the other, and how programs that leave this package count them."""
+"""Rows in runs, one run after the other, and how exported programs count them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,32 +8,32 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-_leaving: ContextVar[bool] = ContextVar("leaving", default=False)
+_exporting: ContextVar[bool] = ContextVar("exporting", default=False)
 
 
 @contextmanager
-def leaving() -> Iterator[None]:
+def exporting() -> Iterator[None]:
     """Within this context, models compute with operators that other programs have too.
 
     What torch.export traces there runs without this package. The values are the same, but for
     rounding; they take longer.
     """
-    before = _leaving.set(True)
+    before = _exporting.set(True)
     try:
         yield
     finally:
-        _leaving.reset(before)
+        _exporting.reset(before)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def is_leaving() -> bool:
-    """Whether a model is about to leave, see `leaving`."""
-    return _leaving.get()
+def is_exporting() -> bool:
+    """Whether a model is traced to be exported, see `exporting`."""
+    return _exporting.get()
 
 
 def numbers_of(offsets: Int64[Tensor, " run_plus_1"], rows: int) -> Int64[Tensor, " row"]:
     """The number of the run that each of so many rows belongs to."""
-    if is_leaving():
+    if is_exporting():
         # How often each row is an end, of which the first run begins at one.
         ends = offsets.new_zeros(rows + 1).index_add(0, offsets, torch.ones_like(offsets))
         return ends.cumsum(0)[:rows] - 1
