@@ -11,13 +11,16 @@ and the worst ratio.
 """
 
 import argparse
+import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
 from rdkit import __version__ as rdkit_version
 
-from benchmarks.accuracy.learners import Learner, learners
+from benchmarks.accuracy.learners import PREDICTED, Learner, learners
 from benchmarks.accuracy.rows import written
 from benchmarks.accuracy.sets import DEVELOPMENT, JUDGING, TABLES
 from benchmarks.accuracy.table import Score, lines
@@ -38,6 +41,9 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, default=Path(".venv-peers"))
     parser.add_argument("--label", default="cellformer", help="of ours with the extra arguments")
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument(
+        "--predictions", type=Path, default=None, help="a table of what is said of each test row"
+    )
     parser.add_argument("extra", nargs="*", help="further arguments of cellformer train, after --")
     chosen = parser.parse_args()
     sets = chosen.sets or list(DEVELOPMENT if chosen.group == "development" else JUDGING)
@@ -56,6 +62,11 @@ def main() -> None:
                     flush=True,
                 )
     print("\n".join(lines(found)))
+    if chosen.predictions is not None:
+        labels = [chosen.label if each == "cellformer" else each for each in chosen.learners]
+        table = predictions_of(chosen.folder, sets, labels, chosen.seeds)
+        with replace_atomically(chosen.predictions) as unfinished:
+            table.to_csv(unfinished, index=False, float_format="%.6g")
     if chosen.out is not None:
         told = {
             "machine": machine(),
@@ -68,6 +79,22 @@ def main() -> None:
             },
         }
         write_json(chosen.out, told)
+
+
+def predictions_of(
+    folder: Path, sets: Sequence[str], labels: Sequence[str], seeds: Sequence[int]
+) -> pd.DataFrame:
+    """A line for each test row, table and seed: its truth, and what learners that keep it said."""
+    parts = []
+    for name, seed in itertools.product(sets, seeds):
+        found = {"table": name, "seed": seed}
+        for label in labels:
+            file = folder / name / f"{label}-{seed}" / PREDICTED
+            if file.exists():
+                rows = pd.read_csv(file)
+                found |= {"row": rows.index, "truth": rows["y"], label: rows["prediction"]}
+        parts.append(pd.DataFrame(found))
+    return pd.concat(parts)
 
 
 def learned(learner: Learner, rows: Path, seed: int, folder: Path) -> Score:

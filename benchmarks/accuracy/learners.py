@@ -34,6 +34,10 @@ Learner: TypeAlias = Callable[[Path, int, Path], Score]
 """From a file, a seed and a folder of its own to its score."""
 
 
+PREDICTED = "predicted.csv"
+"""Where ours and chemprop keep ``y`` and ``prediction`` of the test rows."""
+
+
 def ours(extra: Sequence[str] = ()) -> Learner:
     """``cellformer train`` with these further arguments, and ``cellformer predict``."""
 
@@ -43,7 +47,7 @@ def ours(extra: Sequence[str] = ()) -> Learner:
         words = ["train", str(rows), "--target", "y", "-o", str(run), "--resume", "auto"]
         _cellformer(*words, "--data.metric", "rmse", "--training.seed", str(seed), *extra)
         test = _test_rows(rows, folder)
-        predicted = folder / "predicted.csv"
+        predicted = folder / PREDICTED
         _cellformer("predict", str(run), str(test), "-o", str(predicted), "--overwrite")
         seconds = processor_seconds() - began
         frame = pd.read_csv(predicted)
@@ -84,6 +88,8 @@ def chemprop(python: Path) -> Learner:
         predicted = pd.read_csv(out / "model_0" / "test_predictions.csv")
         truth = frame.loc[frame["split"] == "test", "y"]
         assert len(truth) == len(predicted)
+        kept = pd.DataFrame({"y": truth.to_numpy(), "prediction": predicted["y"].to_numpy()})
+        kept.to_csv(folder / PREDICTED, index=False)
         return Score(rmse_of(truth, predicted["y"]), seconds)
 
     return learn
