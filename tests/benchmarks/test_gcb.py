@@ -1,3 +1,7 @@
+import pytest
+
+pytest.importorskip("torch_geometric")
+
 from benchmarks.gcb import LEARNERS, Score, line
 
 from cellformer.experiments.baselines.config import BaselineConfig
