@@ -1,8 +1,11 @@
-"""The explorer, served in a thread."""
+"""The explorer, served in a thread, and how it is asked."""
 
+import json
 import socket
 import threading
 import time
+import urllib.error
+import urllib.request
 from contextlib import contextmanager
 
 import pytest
@@ -29,3 +32,18 @@ def serving(explorer):
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         server.should_exit = True
         thread.join()
+
+
+def send(address, path, question, **headers):
+    """The status and the answer, of JSON or of bytes as they are."""
+    body = question if isinstance(question, bytes) else json.dumps(question).encode()
+    request = urllib.request.Request(
+        address + path, body, {"Content-Type": "application/json", **headers}
+    )
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            text = error.read()
+        return error.code, json.loads(text) if text[:1] == b"{" else {"error": text.decode()}

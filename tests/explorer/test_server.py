@@ -11,23 +11,9 @@ import pytest
 from cellformer.basics.parts.trust import allow_parts
 from cellformer.training.answers.predict import predict
 from evil import SCRIPT, TARGET
+from explorer_server import send
 
 CAFFEINE = "Cn1cnc2c1c(=O)n(C)c(=O)n2C"
-
-
-def send(address, path, question, **headers):
-    """The status and the answer, of JSON or of bytes as they are."""
-    body = question if isinstance(question, bytes) else json.dumps(question).encode()
-    request = urllib.request.Request(
-        address + path, body, {"Content-Type": "application/json", **headers}
-    )
-    try:
-        with urllib.request.urlopen(request) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            text = error.read()
-        return error.code, json.loads(text) if text[:1] == b"{" else {"error": text.decode()}
 
 
 def test_the_page_allows_itself_nothing_from_outside(address):

@@ -1,4 +1,4 @@
-"""What a run takes for alike: vectors of complexes, or of the cells of one, and how near they are."""
+"""What a run takes for alike: vectors of complexes, or of the cells of one, and their nearest."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +20,8 @@ from cellformer.training.answers.trained_run import TrainedRun
 MOST_COMPARED, MOST_COMPARED_CELLS = 2000, 1_000_000
 """Rows, or cells of one complex, on a map; and cells that all complexes on it have together."""
 NEIGHBORS = 8
+ROUNDING = 1e-5
+"""Of a vector's length: equal complexes that are encoded in other batches differ by less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +90,14 @@ class Compared:
         Of equally near ones the one with the lower number comes first; the one of the number
         ``but`` is left out.
         """
-        distances = cdist(vector[None].astype(np.float64), self.vectors.astype(np.float64))[0]
+        distances = _distances(vector[None], self.vectors)[0]
         order = np.argsort(distances, kind="stable")
         order = order[self.numbers[order] != but][:NEIGHBORS]
         return list(zip(order.tolist(), distances[order].tolist(), strict=True))
 
     def nearest_of_each(self) -> list[list[int]]:
         """Which others are the nearest of each of these, nearest first."""
-        vectors = self.vectors.astype(np.float64)
-        distances = cdist(vectors, vectors)
+        distances = _distances(self.vectors, self.vectors)
         np.fill_diagonal(distances, np.inf)
         order = np.argsort(distances, axis=1, kind="stable")
         nearest: list[list[int]] = order[:, : min(NEIGHBORS, len(order) - 1)].tolist()
@@ -113,8 +114,10 @@ def compare_rows(run: TrainedRun, outcome: RunOutcome) -> Compared:
         outputs[split[part]] = scored.outputs
     learned = np.intersect1d(chosen, split["train"])
     outputs[learned] = run.outputs(complexes, learned)
-    vectors = np.concatenate(list(vectors_of(run, complexes, chosen)))
-    run.module.cpu()  # where single complexes are looked at
+    try:
+        vectors = np.concatenate(list(vectors_of(run, complexes, chosen)))
+    finally:
+        run.module.cpu()  # where single complexes are looked at
     part_of = {number: part for part in PARTS for number in split[part].tolist()}
     return Compared(
         materials.rows[chosen],
@@ -133,8 +136,8 @@ def compare_cells(
     task = run.recipe.task
     assert task.rank is not None
     outputs = outputs_for(run, cells)
-    chosen = np.unique(np.linspace(0, len(outputs) - 1, MOST_COMPARED).round().astype(np.int64))
-    chosen = chosen if len(outputs) else chosen[:0]
+    count = min(len(outputs), MOST_COMPARED)
+    chosen = np.arange(count) * len(outputs) // max(count, 1)
     targets = np.full((len(outputs), len(task.targets)), np.nan) if truth is None else truth
     return Compared(
         chosen, _vectors(run, cells, task.rank)[chosen], targets[chosen], outputs[chosen], (),
@@ -154,6 +157,15 @@ def _vectors(
     with evaluating(run.module):
         found: Any = vectors_in(run.model, collate([cells]), rank).float().numpy()
     return np.asarray(found, np.float32)
+
+
+def _distances(
+    ours: Float[np.ndarray, "one width"], others: Float[np.ndarray, "other width"]
+) -> Float64[np.ndarray, "one other"]:
+    """Euclidean ones; 0 where nothing but rounding lies between."""
+    distances = np.asarray(cdist(ours.astype(np.float64), others.astype(np.float64)))
+    lengths = np.linalg.norm(ours.astype(np.float64), axis=1, keepdims=True)
+    return np.where(distances <= ROUNDING * lengths, 0.0, distances)
 
 
 def _chosen(

@@ -40,7 +40,7 @@ def coloring(task: Task, things: Compared, by: By, target: int, theme: Theme) ->
         raise ValueError(f"there is no target {target}; the run has {len(task.targets)}")
     true = things.targets[:, target].astype(np.float64)
     if by == "part":
-        return _classes(np.array([PARTS.index(part) for part in things.parts]), PARTS, theme)
+        return _classes(np.array([PARTS.index(p) for p in things.parts], float), PARTS, theme)
     if task.kind == "regression":
         values = things.outputs[:, target].astype(np.float64)
         if by == "error":
@@ -53,7 +53,7 @@ def coloring(task: Task, things: Compared, by: By, target: int, theme: Theme) ->
     if by == "error":
         return _values(class_errors(shares, true), (0.0, 1.0), column_map(theme))
     labels = [str(label) for label in task.labels]
-    return _classes(true if by == "truth" else shares.argmax(axis=1), labels, theme)
+    return _classes(true if by == "truth" else shares.argmax(axis=1).astype(float), labels, theme)
 
 
 def said(task: Task, things: Compared, target: int) -> tuple[list[str], list[str]]:

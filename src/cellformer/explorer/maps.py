@@ -1,4 +1,4 @@
-"""What the page shows of what a run takes for alike: a map, neighbors, and their drawings."""
+"""What the page shows of what a run takes for alike: a map, neighbors, and drawings of rows."""
 
 from dataclasses import asdict
 from typing import Any, get_args
@@ -12,11 +12,12 @@ from cellformer.explorer.alike import Compared, compare_cells, vector_of
 from cellformer.explorer.coloring import By, coloring, said
 from cellformer.explorer.inspection import Explorer, Subject
 
-Answer = dict[str, Any]
 DIGITS = 5  # of a place on a map, which is a few hundred pixels wide
 
 
-def map_of(explorer: Explorer, subject: Subject | None, target: int, theme: Theme) -> Answer:
+def map_of(
+    explorer: Explorer, subject: Subject | None, target: int, theme: Theme
+) -> dict[str, Any]:
     """Places of all points with their colors by each of `By`, and what is said of each.
 
     The points are rows of the run's data; of a run that predicts cells they are cells of the
@@ -30,6 +31,8 @@ def map_of(explorer: Explorer, subject: Subject | None, target: int, theme: Them
         raise ValueError("say which complex to show the cells of")
     else:
         things = compare_cells(explorer.run, subject.cells, subject.truth)
+        if not len(things.numbers):
+            raise ValueError(f"this complex has no {subject.word(task.rank)} to compare")
         more = _of_cells(things, subject, task.rank)
     shades = {
         by: asdict(coloring(task, things, by, target, theme))
@@ -48,8 +51,10 @@ def map_of(explorer: Explorer, subject: Subject | None, target: int, theme: Them
     }
 
 
-def neighbors_of(explorer: Explorer, subject: Subject, row: int | None, target: int) -> Answer:
-    """The rows nearest to a complex, each with its drawing, and the complex's own place on the map.
+def neighbors_of(
+    explorer: Explorer, subject: Subject, row: int | None, target: int
+) -> dict[str, Any]:
+    """The rows nearest to a complex, and its own place on the map.
 
     Raises ValueError for a run that predicts cells, and for a target that does not exist.
     """
@@ -62,24 +67,25 @@ def neighbors_of(explorer: Explorer, subject: Subject, row: int | None, target: 
     own = things.place_of(row)
     vector = vector_of(explorer.run, subject.cells) if own is None else things.vectors[own]
     predictions, truths = said(task, things, target)
+    near = [(one, int(things.numbers[one]), far) for one, far in things.nearest(vector, row)]
     return {
         "place": _rounded(things.plane.places(vector[None]))[0],
         "part": "" if own is None else things.parts[own],
         "neighbors": [
             {
-                "row": int(things.numbers[one]),
+                "row": other,
+                "name": explorer.subject_name(other),
                 "distance": f"{distance:.3g}",
                 "part": things.parts[one],
                 "prediction": predictions[one],
                 "truth": truths[one],
-                **drawing_of(explorer, int(things.numbers[one])),
             }
-            for one, distance in things.nearest(vector, row)
+            for one, other, distance in near
         ],
     }
 
 
-def drawing_of(explorer: Explorer, row: int) -> Answer:
+def drawing_of(explorer: Explorer, row: int) -> dict[str, Any]:
     """The name of a row's complex and a sketch of it, empty if it is too large for one.
 
     Raises ValueError where there is no such row.
@@ -101,7 +107,7 @@ def _of_rows(explorer: Explorer) -> str:
     preparation = explorer.run.preparation
     if preparation.molecule_descriptors != "none" or preparation.columns:
         told.append("descriptors of whole molecules, which this run reads too, are not in it")
-    return ". ".join(line[0].upper() + line[1:] for line in told) + "."
+    return " ".join(map(_sentence, told))
 
 
 def _spread(things: Compared) -> str:
@@ -111,18 +117,22 @@ def _spread(things: Compared) -> str:
     )
 
 
-def _of_cells(things: Compared, subject: Subject, rank: int) -> Answer:
+def _of_cells(things: Compared, subject: Subject, rank: int) -> dict[str, Any]:
     word = subject.word(rank)
     flat = flat_positions(subject.cells, subject.positions)
     count = f"{len(things.numbers):,} of {things.total:,} {word}"
     spread = _spread(things)
     return {
-        "note": f"This run predicts {word}, so the map is of those of the complex on show: "
-        f"{count}. {spread[0].upper()}{spread[1:]}.",
+        "note": f"This run predicts {word}, so that no vector stands for a whole complex, and the "
+        f"map is of the {word} of the one on show: {count}. {_sentence(spread)}",
         "word": subject.word(rank, 1),
         "centers": _rounded(cell_centers(subject.cells, flat)[rank][things.numbers]),
         "nearest": things.nearest_of_each(),
     }
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _rounded(places: np.ndarray) -> list[list[float]]:

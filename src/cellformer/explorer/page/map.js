@@ -28,7 +28,7 @@ function scatter(element, points, colors, more) {
   const every = more ? [...points, more] : points;
   const [left, right] = [Math.min(...every.map((p) => p[0])), Math.max(...every.map((p) => p[0]))];
   const [low, high] = [Math.min(...every.map((p) => p[1])), Math.max(...every.map((p) => p[1]))];
-  const wide = Math.max(element.clientWidth, 100), rim = 14;
+  const wide = Math.max(element.getBoundingClientRect().width, 100), rim = 14;
   const tall = Math.min(Math.max(wide * (high - low) / ((right - left) || 1), 0.5 * wide), Math.max(0.7 * wide, 360), wide);
   const scale = Math.min((wide - 2 * rim) / ((right - left) || 1), (tall - 2 * rim) / ((high - low) || 1));
   const at = ([x, y]) => [wide / 2 + scale * (x - (left + right) / 2), tall / 2 - scale * (y - (low + high) / 2)];
@@ -67,9 +67,9 @@ function drawMap() {
   if (!chart) return;
   const shade = chart.shades[of("shade").value];
   scatter(of("map"), chart.points, shade.colors, ofCells ? null : mark);
-  const what = ofCells ? `cells of the complex on show` : "rows";
+  const what = ofCells ? "cells of the complex on show" : "rows";
   of("map").setAttribute("aria-label", `Map of ${chart.points.length} ${what}. ${HINT}${ofCells ? "" : " Enter shows one."}`);
-  of("places").hidden = !ofCells;
+  of("places").toggleAttribute("hidden", !ofCells); // an SVG has no property of that name
   if (ofCells) scatter(of("places"), chart.centers, shade.colors, null);
   drawLegend(shade);
   ring();
@@ -90,6 +90,15 @@ function tell(parent, prediction, truth) {
   line(parent, `predicted ${prediction}`);
   if (truth !== "") line(parent, `true ${truth}`);
 }
+function drawing(row) {
+  if (!drawings.has(row)) {
+    drawings.set(row, ask("/api/drawing", { row }).catch((error) => {
+      drawings.delete(row); // the next look asks again
+      return { name: error.message, svg: "" };
+    }));
+  }
+  return drawings.get(row);
+}
 async function select(number) {
   if (number === selected) return;
   selected = number;
@@ -105,11 +114,7 @@ async function select(number) {
   if (ofCells) { line(text, "Circles: the cells whose vectors are nearest.").className = "note"; return; }
   await new Promise((done) => setTimeout(done, 60)); // not for every dot on the pointer's way
   if (number !== selected) return;
-  if (!drawings.has(own)) drawings.set(own, ask("/api/drawing", { row: own }));
-  const found = await drawings.get(own).catch((error) => {
-    drawings.delete(own); // the next look asks again
-    return { name: error.message, svg: "" };
-  });
+  const found = await drawing(own);
   if (number !== selected) return;
   of("card-drawing").innerHTML = found.svg; // made by the server, all text in it escaped
   line(text, found.svg ? found.name : `${found.name} (too large for a drawing here)`).className = "note";
@@ -150,7 +155,7 @@ function showNeighbors(found) {
     const told = `row ${one.row} (${one.part}), distance ${one.distance}`;
     button.setAttribute("aria-label", `Show ${told}: predicted ${one.prediction}${one.truth === "" ? "" : `, true ${one.truth}`}`);
     button.title = one.name;
-    line(button, "", "span").innerHTML = one.svg; // made by the server, all text in it escaped
+    line(button, "", "span").dataset.row = one.row; // for its drawing
     const text = line(button, "", "span");
     line(text, `row ${one.row} (${one.part})`, "b");
     line(text, `distance ${one.distance}`, "span");
@@ -160,6 +165,14 @@ function showNeighbors(found) {
     item.append(button);
     return item;
   }));
+}
+// One after another, so that other questions are answered in between.
+async function drawNeighbors(stillWanted) {
+  for (const place of of("neighbors").querySelectorAll("[data-row]")) {
+    const found = await drawing(Number(place.dataset.row));
+    if (!stillWanted()) return;
+    place.innerHTML = found.svg; // made by the server, all text in it escaped
+  }
 }
 function loadComparison(afresh) {
   if (!comparing || !current) return;
@@ -182,6 +195,7 @@ function loadComparison(afresh) {
     of("nearest").hidden = ofCells;
     of("compare").parentElement.hidden = true;
     drawMap();
+    if (!ofCells) await drawNeighbors(stillWanted);
   });
 }
 
