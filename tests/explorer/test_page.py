@@ -179,8 +179,8 @@ def test_neighbors_and_the_map_lead_to_other_rows(page, explorer):
     assert all(each.find_elements(By.CSS_SELECTOR, "svg.sketch") for each in near)
     assert len(dots(page)) == len(explorer.compared.numbers)
     assert of(page, "map").find_elements(By.CLASS_NAME, "mark")
-    other = next(each for each in near if "distance 0\n" not in each.text)
-    row = int(other.text.split()[1])
+    other = next(each for each in near if "distance 0:" not in each.accessible_name)
+    row = int(other.accessible_name.split()[2])
     other.click()
     until(page, lambda: of(page, "subject").text.startswith(f"{explorer.subject_name(row)} ("))
     shown(page, "The complex of")
@@ -225,7 +225,6 @@ def test_the_map_is_walked_by_the_keyboard_and_colored(page):
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (420, True)])
 def test_neighbors_and_map_fit_the_window(page, width, dark):
     resize(page, width, dark=dark)
-    shown(page, "The complex of")
     compare(page)
     assert overflow(page) <= 0
     for name in ("map", "card", "neighbors"):

@@ -79,8 +79,8 @@ class Compared:
 
     def place_of(self, number: int | None) -> int | None:
         """Which of these has a number; None if none has."""
-        found = [] if number is None else np.flatnonzero(self.numbers == number)
-        return int(found[0]) if len(found) else None
+        found: list[int] = [] if number is None else np.flatnonzero(self.numbers == number).tolist()
+        return found[0] if found else None
 
     def nearest(
         self, vector: Float[np.ndarray, " width"], but: int | None = None

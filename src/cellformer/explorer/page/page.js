@@ -118,8 +118,9 @@ function inspect(which) {
     current = which;
     showPrediction(found);
     choices(view.elements.arrow, [["", "first"]]);
-    await drawPicture(stillWanted);
-    if (stillWanted()) document.dispatchEvent(new Event("inspected"));
+    const drawn = drawPicture(stillWanted);
+    document.dispatchEvent(new Event("inspected")); // what is asked now is answered after the picture
+    await drawn;
   });
 }
 function readTable(file) {
