@@ -71,6 +71,9 @@ function drawMap() {
   of("map").setAttribute("aria-label", `Map of ${chart.points.length} ${what}. ${HINT}${ofCells ? "" : " Enter shows one."}`);
   of("places").toggleAttribute("hidden", !ofCells); // an SVG has no property of that name
   if (ofCells) scatter(of("places"), chart.centers, shade.colors, null);
+  for (const element of [of("map"), of("places")]) { // an error of nearly 0 has nearly the page's color
+    element.classList.toggle("outlined", of("shade").value === "error");
+  }
   drawLegend(shade);
   ring();
 }
