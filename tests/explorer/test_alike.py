@@ -275,3 +275,13 @@ def test_classes_have_their_colors_and_the_error_is_what_the_true_one_lacks():
     assert len(set(part.colors)) == 3
     with pytest.raises(ValueError, match="colored by one of prediction, truth, error, not 'part'"):
         coloring(task, things(outputs, [[0]] * 4), "part", 0, INLINE)
+
+
+def test_each_target_has_its_own_colors_and_words():
+    task = Task("regression", ("a", "b"), "mae")
+    own = things([[1.0, 6.0], [2.0, 5.0]], [[3, np.nan], [3, 7]])
+    assert said(task, own, 0) == (["1", "2"], ["3", "3"])
+    assert said(task, own, 1) == (["6", "5"], ["", "7"])
+    first, second = (coloring(task, own, "prediction", target, INLINE) for target in (0, 1))
+    assert first.colors != second.colors
+    assert coloring(task, own, "truth", 1, INLINE).colors[0] == UNKNOWN
