@@ -43,10 +43,10 @@ def heights_run(folder):
     return train_on(folder / "hill", fractions=(0.5, 0.25, 0.25))
 
 
-def kinds_run(folder):
+def kinds_run(folder, **data):
     """Eight meshes, each with a class for every face."""
     for number in range(8):
         write_hill(folder / "faces", f"m{number}", 0.2 + 0.1 * number)
         kinds = [("up", "down", "<b>flat")[(place + number) % 3] for place in range(len(FACES))]
         pd.DataFrame({"kind": kinds}).to_csv(folder / f"faces/m{number}.faces.csv", index=False)
-    return train_on(folder / "faces", fractions=(0.5, 0.25, 0.25))
+    return train_on(folder / "faces", fractions=(0.5, 0.25, 0.25), **data)

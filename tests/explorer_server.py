@@ -1,4 +1,4 @@
-"""The explorer, served in a thread."""
+"""The explorer, served in a thread, and how it is asked."""
 
 import json
 import socket

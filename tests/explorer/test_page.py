@@ -134,6 +134,12 @@ def test_a_run_that_predicts_cells_is_colored(browser, tmp_path):
         assert "16 vertices" in of(browser, "values").text
         assert "16 vertices, 33 edges, 18 faces" in of(browser, "subject").text
         assert not browser.find_element(By.CSS_SELECTOR, "[value=contributions]").is_displayed()
+        compare(browser)
+        assert len(dots(browser)) == len(dots(browser, "places")) == 16
+        of(browser, "map").send_keys(Keys.ARROW_RIGHT)
+        assert of(browser, "card-text").text.startswith("vertex 0")
+        assert len(of(browser, "places").find_elements(By.CLASS_NAME, "near")) == 8
+        assert not of(browser, "nearest").is_displayed()
         browser.find_element(By.CSS_SELECTOR, "[value=complex]").click()
         shown(browser, "The complex of graph 0")
     assert complaints(browser) == []
@@ -154,3 +160,77 @@ def test_all_is_reached_by_the_keyboard_and_named(page):
                     or page.switch_to.active_element.get_attribute("name"))  # fmt: skip
     for name in ("go", "example", "csv", "kind", "encoding", "save-svg"):
         assert name in seen
+
+
+def compare(page):
+    of(page, "compare").click()
+    until(page, lambda: of(page, "alike-all").is_displayed() and not of(page, "alike-busy").text)
+
+
+def dots(page, name="map"):
+    return of(page, name).find_elements(By.CLASS_NAME, "dot")
+
+
+def test_neighbors_and_the_map_lead_to_other_rows(page, explorer):
+    shown(page, "The complex of")
+    compare(page)
+    near = of(page, "neighbors").find_elements(By.TAG_NAME, "button")
+    assert len(near) == 8
+    assert all(each.find_elements(By.CSS_SELECTOR, "svg.sketch") for each in near)
+    assert len(dots(page)) == len(explorer.compared.numbers)
+    assert of(page, "map").find_elements(By.CLASS_NAME, "mark")
+    other = next(each for each in near if "distance 0:" not in each.accessible_name)
+    row = int(other.accessible_name.split()[2])
+    other.click()
+    until(page, lambda: of(page, "subject").text.startswith(f"{explorer.subject_name(row)} ("))
+    shown(page, "The complex of")
+    until(page, lambda: f"row {row} " not in of(page, "neighbors").text)
+    until(page, lambda: not of(page, "alike-busy").text)
+    dot = dots(page)[5]
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", dot)
+    ActionChains(page).move_to_element(dot).perform()
+    until(page, lambda: of(page, "card").find_elements(By.CSS_SELECTOR, "svg.sketch"))
+    told = of(page, "card-text").text
+    row = int(told.split()[1])
+    assert explorer.subject_name(row) in told
+    assert "predicted" in told
+    assert f"true {row % 7}" in told
+    ActionChains(page).click().perform()
+    until(page, lambda: of(page, "subject").text.startswith(f"{explorer.subject_name(row)} ("))
+
+
+def test_the_map_is_walked_by_the_keyboard_and_colored(page):
+    type_smiles(page, "c1ccc2ccccc2c1")
+    shown(page, "The complex of c1ccc2ccccc2c1")
+    compare(page)
+    of(page, "map").send_keys(Keys.ARROW_RIGHT)
+    first = of(page, "card-text").text
+    assert first.startswith("row 0")
+    for key in (Keys.ARROW_RIGHT, Keys.ARROW_LEFT, Keys.ARROW_UP, Keys.ARROW_DOWN):
+        of(page, "map").send_keys(key)
+    assert of(page, "map").find_elements(By.CLASS_NAME, "chosen")
+    told = {}
+    for by in ("prediction", "truth", "error", "part"):
+        Select(of(page, "shade")).select_by_value(by)
+        told[by] = of(page, "legend").text
+    assert len(set(told.values())) == 3  # prediction and truth share a bar
+    assert told["part"].split() == ["train", "val", "test"]
+    assert Select(of(page, "shade")).first_selected_option.text == "part"
+    row = of(page, "card-text").text.split()[1]
+    of(page, "map").send_keys(Keys.ENTER)
+    until(page, lambda: of(page, "subject").text.partition(" (")[0] != "c1ccc2ccccc2c1")
+    assert of(page, "card-text").text.split()[1] == row
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (420, True)])
+def test_neighbors_and_map_fit_the_window(page, width, dark):
+    resize(page, width, dark=dark)
+    compare(page)
+    assert overflow(page) <= 0
+    for name in ("map", "card", "neighbors"):
+        box = of(page, name).rect
+        assert box["x"] + box["width"] <= width
+    boxes = [each.rect for each in dots(page)]
+    frame = of(page, "map").rect
+    assert min(box["x"] for box in boxes) > frame["x"]
+    assert max(box["x"] + box["width"] for box in boxes) < frame["x"] + frame["width"]

@@ -18,6 +18,7 @@ from cellformer.drawing.molecule import atom_symbols, bond_orders, molecule_posi
 from cellformer.drawing.tokens import rank_word
 from cellformer.encodings.catalog import ENCODINGS
 from cellformer.encodings.encode import encode
+from cellformer.explorer.alike import Compared, compare_rows
 from cellformer.report.cell_pictures import outputs_for, shares_of
 from cellformer.report.outcome import RunOutcome, outcome_of
 from cellformer.report.sections import LEVEL
@@ -114,6 +115,16 @@ class Explorer:
             return None
         return self.residuals.interval(self.run.recipe.task, outputs, LEVEL)
 
+    @cached_property
+    def compared(self) -> Compared:
+        """Rows of the run's data with their vectors, made when they are first asked for.
+
+        Raises ValueError where there are no data.
+        """
+        if self.outcome is None:
+            raise ValueError(f"there are no rows to compare with: {self.missing}")
+        return compare_rows(self.run, self.outcome)
+
     def about(self) -> dict[str, Any]:
         """What the page needs to know of the run."""
         task, model = self.run.recipe.task, self.run.recipe.model.architecture
@@ -130,6 +141,7 @@ class Explorer:
             "heads": model.heads,
             "examples": self._examples(),
             "missing": self.missing,
+            "alike": "rows" if task.rank is None else "cells",
             "limits": {"atoms": MOST_ATOMS, "characters": MOST_CHARACTERS},
         }
 
@@ -216,22 +228,30 @@ class Explorer:
             entry["truth"] = labels[int(truth[number])]
         return entry
 
-    def _of_row(self, row: int) -> Subject:
+    def subject_name(self, row: int) -> str:
+        """What the complex in a row of the data is called; ValueError if there is none."""
+        return self._data_with(row).smiles(row) or f"graph {row}"
+
+    def _data_with(self, row: int) -> RunOutcome:
         if self.outcome is None:
             raise ValueError(f"the data of this run cannot be read: {self.missing}")
         if row not in self.outcome.rows:
             raise ValueError(f"the data of this run have no complex in row {row}")
-        cells = self.outcome.complex_of(row)
+        return self.outcome
+
+    def _of_row(self, row: int) -> Subject:
+        outcome = self._data_with(row)
+        cells = outcome.complex_of(row)
         if sum(cells.num_cells) > MOST_CELLS:
             raise ValueError(
                 f"row {row} has {sum(cells.num_cells)} cells; the explorer takes {MOST_CELLS}"
             )
-        if self.outcome.materials.patches is not None:
+        if outcome.materials.patches is not None:
             cells = encode(cells, self.run.preparation.encodings)
-        truth, smiles = self.outcome.truth_of(row), self.outcome.smiles(row)
+        truth, smiles = outcome.truth_of(row), outcome.smiles(row)
         if smiles is None:
-            positions = self.outcome.graphs.graph(row).positions
-            return Subject(f"graph {row}", cells, positions, None, truth)
+            positions = outcome.graphs.graph(row).positions
+            return Subject(self.subject_name(row), cells, positions, None, truth)
         return Subject.molecule(smiles, cells, self.run.preparation.features, truth)
 
     def _start(self) -> dict[str, Any] | None:
@@ -250,4 +270,4 @@ class Explorer:
             return []
         part = self.outcome.parts.get("test", self.outcome.parts.get("val"))
         rows = [] if part is None else np.unique(part.rows)[:MOST_EXAMPLES].tolist()
-        return [[row, self.outcome.smiles(row) or f"graph {row}"] for row in rows]
+        return [[row, self.subject_name(row)] for row in rows]

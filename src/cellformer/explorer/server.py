@@ -1,4 +1,4 @@
-"""The web server of the explorer: a page, four questions that it asks, and one for programs."""
+"""The web server of the explorer: a page, the questions that it asks, and one for programs."""
 
 import asyncio
 import io
@@ -32,6 +32,7 @@ from cellformer.drawing.inline import INLINE, INLINE_DARK, inline_svg
 from cellformer.drawing.theme import LIGHT
 from cellformer.explorer.access import HEADERS, Impatient, SameHeaders, TokenGuard
 from cellformer.explorer.inspection import Explorer
+from cellformer.explorer.maps import drawing_of, map_of, neighbors_of
 from cellformer.explorer.rows import check_count, predict_rows, too_long
 from cellformer.explorer.views import View, show
 from cellformer.training.answers.predict import predict_with
@@ -84,6 +85,9 @@ def make_app(
             Route("/api/predict", answer(_predict), methods=["POST"]),
             Route("/api/picture", answer(_picture), methods=["POST"]),
             Route("/api/table", answer(_table), methods=["POST"]),
+            Route("/api/map", answer(_map), methods=["POST"]),
+            Route("/api/neighbors", answer(_neighbors), methods=["POST"]),
+            Route("/api/drawing", answer(_drawing), methods=["POST"]),
             Route("/predict", answer(predict_rows), methods=["POST"]),
             Mount("/page", StaticFiles(directory=PAGE)),
         ],
@@ -200,6 +204,23 @@ def _table(explorer: Explorer, question: Answer) -> Answer:
     }
 
 
+def _map(explorer: Explorer, question: Answer) -> Answer:
+    of_cells = explorer.run.recipe.task.rank is not None
+    subject = explorer.subject(*_which(question)) if of_cells else None
+    theme = INLINE_DARK if question.get("dark") is True else INLINE
+    return map_of(explorer, subject, _whole(question, "target", 0), theme)
+
+
+def _neighbors(explorer: Explorer, question: Answer) -> Answer:
+    smiles, row = _which(question)
+    subject = explorer.subject(smiles, row)
+    return neighbors_of(explorer, subject, row, _whole(question, "target", 0))
+
+
+def _drawing(explorer: Explorer, question: Answer) -> Answer:
+    return drawing_of(explorer, _whole(question, "row"))
+
+
 def _download(frame: pd.DataFrame) -> str:
     text = io.StringIO(newline="")
     write_delimited(frame, text)
@@ -212,9 +233,15 @@ def _written(value: object) -> str:
 
 def _which(question: Answer) -> tuple[str | None, int | None]:
     """The SMILES or the row that is asked about."""
-    smiles, row = question.get("smiles"), question.get("row")
-    if row is not None and (not isinstance(row, int) or isinstance(row, bool)):
-        raise ValueError("row is not a whole number")
+    smiles = question.get("smiles")
+    row = None if question.get("row") is None else _whole(question, "row")
     if row is None and not isinstance(smiles, str):
         raise ValueError("type a SMILES, or pick a row")
     return smiles, row
+
+
+def _whole(question: Answer, name: str, default: int | None = None) -> int:
+    value = question.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{name} is not a whole number")
+    return value

@@ -50,10 +50,7 @@ def picture_of_cells(
         return draw_predictions(cells, task.rank, values, true, positions=positions, title=title,
                                 size=size, theme=theme, panel=panel)  # fmt: skip
     shares = shares_of(task, outputs, target)
-    errors = None
-    if true is not None:
-        given = np.take_along_axis(shares, np.nan_to_num(true).astype(int)[:, None], axis=1)[:, 0]
-        errors = np.where(np.isfinite(true), 1 - given, np.nan)
+    errors = None if true is None else class_errors(shares, true)
     return draw_predictions(cells, task.rank, shares.argmax(axis=1).astype(np.float64), true,
                             errors, [str(label) for label in task.labels], positions, title, size,
                             theme, panel)  # fmt: skip
@@ -103,3 +100,11 @@ def shares_of(
         return np.asarray(softmax(outputs.astype(np.float64), axis=1))
     second = expit(outputs[:, target].astype(np.float64))
     return np.stack([1 - second, second], axis=1)
+
+
+def class_errors(
+    shares: Float[np.ndarray, "row class"], true: Float[np.ndarray, " row"]
+) -> Float[np.ndarray, " row"]:
+    """The probability that was not given to the true class; NaN where that is unknown."""
+    given = np.take_along_axis(shares, np.nan_to_num(true).astype(int)[:, None], axis=1)[:, 0]
+    return np.where(np.isfinite(true), 1 - given, np.nan)

@@ -5,7 +5,6 @@ let current = null; // the complex that is shown: {smiles} or {row}
 let picture = null; // the last picture with its file and its numbers
 let table = null; // the last table
 const dark = matchMedia("(prefers-color-scheme: dark)");
-let asked = 0; // only the answer to the last question counts
 
 async function ask(path, question) {
   const answer = await fetch(path, {
@@ -17,21 +16,25 @@ async function ask(path, question) {
   if (found.error) throw new Error(found.error);
   return found;
 }
-// Runs one question after another; an error is shown in the page.
-async function attempt(word, work) {
-  const mine = ++asked;
-  of("busy").textContent = word;
-  of("error").hidden = true;
-  try {
-    await work(() => mine === asked);
-  } catch (error) {
-    if (mine === asked) {
-      of("error").textContent = error.message;
-      of("error").hidden = false;
+// Runs one question after another; what it does, and an error, is shown in two places of the page.
+function attempts(busy, failed) {
+  let asked = 0; // only the answer to the last question counts
+  return async (word, work) => {
+    const mine = ++asked;
+    of(busy).textContent = word;
+    of(failed).hidden = true;
+    try {
+      await work(() => mine === asked);
+    } catch (error) {
+      if (mine === asked) {
+        of(failed).textContent = error.message;
+        of(failed).hidden = false;
+      }
     }
-  }
-  if (mine === asked) of("busy").textContent = "";
+    if (mine === asked) of(busy).textContent = "";
+  };
 }
+const attempt = attempts("busy", "error");
 function cell(row, text, tag = "td") {
   const made = document.createElement(tag);
   made.textContent = text;
@@ -115,7 +118,9 @@ function inspect(which) {
     current = which;
     showPrediction(found);
     choices(view.elements.arrow, [["", "first"]]);
-    await drawPicture(stillWanted);
+    const drawn = drawPicture(stillWanted);
+    document.dispatchEvent(new Event("inspected")); // what is asked now is answered after the picture
+    await drawn;
   });
 }
 function readTable(file) {
@@ -190,6 +195,7 @@ attempt("Opening", async () => {
     one.checked = one.value === about.kinds[0];
   }
   showOptions();
+  document.dispatchEvent(new CustomEvent("opened", { detail: about }));
   if (about.start) {
     of("example").value = about.start.row ?? "";
     of("smiles").value = about.start.smiles ?? "";

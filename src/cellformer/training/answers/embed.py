@@ -122,35 +122,40 @@ def embed_with(
     if prepared is not None:
         wanted, end = np.flatnonzero(places >= 0), 0
         wanted = wanted[np.argsort(places[wanted])]  # as the model gives them
-        for part in _vectors(trained, prepared.complexes, rank, pool):
+        every = np.arange(len(prepared.rows))
+        for part in vectors_of(trained, prepared.complexes, every, rank, pool):
             own = wanted[slice(*np.searchsorted(places[wanted], [end, end + len(part)]))]
             vectors[own] = part[places[own] - end]
             end += len(part)
     return Embeddings(vectors, number, tuple(reasons[number].tolist()), cell), table
 
 
-def _vectors(
-    trained: TrainedRun, complexes: RaggedComplexes, rank: int | None, pool: Pool
+def vectors_of(
+    trained: TrainedRun,
+    complexes: RaggedComplexes,
+    chosen: Int64[np.ndarray, " chosen"],
+    rank: int | None = None,
+    pool: Pool = "mean",
 ) -> Iterator[Float32[np.ndarray, "row width"]]:
-    """Those of all complexes in their order, batch after batch."""
+    """Those of the chosen complexes in their order, or of all their cells of a rank, in batches."""
     config = trained.config.training
     device = device_of(config)
     model = trained.model.to(device).eval()
-    every = np.arange(len(complexes))
     loader = batches(
-        complexes, every, config.batch_size, shuffle=False, batch_cells=config.batch_cells
+        complexes, chosen, config.batch_size, shuffle=False, batch_cells=config.batch_cells
     )
-    with progress("Embedding", len(complexes), shown=len(loader) > 1) as done:
+    with progress("Embedding", len(chosen), shown=len(loader) > 1) as done:
         for batch in loader:
-            found = _of_batch(model, batch.to(torch.device(device)), rank, pool)
+            found = vectors_in(model, batch.to(torch.device(device)), rank, pool)
             yield found.float().cpu().numpy()
             done(batch.num_complexes)
 
 
 @torch.no_grad()
-def _of_batch(
-    model: CellModel, batch: CellBatch, rank: int | None, pool: Pool
+def vectors_in(
+    model: CellModel, batch: CellBatch, rank: int | None = None, pool: Pool = "mean"
 ) -> Float[Tensor, "row width"]:
+    """The vectors of the complexes of a batch, or of all their cells of a rank."""
     transformer = transformer_of(model)
     cells: list[Tensor] = model.embed(batch)
     norms = [*transformer.final_norms, *[nn.Identity()] * len(cells)]  # of what is read alone
