@@ -113,16 +113,17 @@ def test_vectors_are_computed_when_they_are_first_asked_for_and_once(run, monkey
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_COMPARED", 7), ("MOST_COMPARED_CELLS", 60)])
-def test_too_many_rows_are_drawn_held_out_ones_first(run, monkeypatch, limit, most):
+def test_of_too_many_rows_half_are_held_out(run, monkeypatch, limit, most):
     monkeypatch.setattr(alike, limit, most)
     own, again = Explorer.open(run), Explorer.open(run)
     found = own.compared
     sizes = own.outcome.materials.complexes.num_cells.sum(axis=1)
     assert (len(found.numbers) if limit == "MOST_COMPARED" else sizes[found.numbers].sum()) <= most
     assert 0 < len(found.numbers) < found.total
-    assert "train" not in found.parts
+    learned = found.parts.count("train")
+    assert learned in (len(found.parts) // 2, (len(found.parts) + 1) // 2)
     np.testing.assert_array_equal(found.numbers, again.compared.numbers)
-    assert "held-out ones come first" in map_of(own, None, 0, INLINE)["note"]
+    assert "half of them held out" in map_of(own, None, 0, INLINE)["note"]
     learned = next(row for row in range(found.total) if row not in found.numbers)
     near = neighbors_of(own, own.subject(None, learned), learned, 0)
     assert near["part"] == ""

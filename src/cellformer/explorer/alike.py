@@ -105,7 +105,7 @@ class Compared:
 
 
 def compare_rows(run: TrainedRun, outcome: RunOutcome) -> Compared:
-    """Labeled rows of all parts, held-out ones first where there are too many: always the same."""
+    """Labeled rows of all parts; where there are too many, half are held out, always the same."""
     materials = outcome.materials
     complexes, split = materials.complexes, materials.split
     chosen = _chosen(split, complexes.num_cells.sum(axis=1))
@@ -171,9 +171,14 @@ def _distances(
 def _chosen(
     split: dict[str, Int64[np.ndarray, " _"]], sizes: Int64[np.ndarray, " complex"]
 ) -> Int64[np.ndarray, " chosen"]:
-    """At random, but the same at every call; as many as the limits allow, and one at least."""
+    """At random, but the same at every call; as many as the limits allow, and one at least.
+
+    Held-out and learned ones by turns, until there are no more of either.
+    """
     draw = np.random.default_rng(0).permutation
-    held = np.unique(np.concatenate([split["val"], split["test"]]))
-    order = np.concatenate([draw(held), draw(np.setdiff1d(split["train"], held))])[:MOST_COMPARED]
+    held = draw(np.unique(np.concatenate([split["val"], split["test"]])))
+    learned = draw(np.setdiff1d(split["train"], held))
+    turns = np.concatenate([2 * np.arange(len(held)), 2 * np.arange(len(learned)) + 1])
+    order = np.concatenate([held, learned])[np.argsort(turns)][:MOST_COMPARED]
     within = np.cumsum(sizes[order]) <= MOST_COMPARED_CELLS
     return np.sort(order[: max(int(within.sum()), 1)])

@@ -102,7 +102,7 @@ def _of_rows(explorer: Explorer) -> str:
     )
     told = [f"{len(things.numbers):,} of {things.total:,} labeled rows of the run's data: {counts}"]
     if len(things.numbers) < things.total:
-        told[0] += "; held-out ones come first, the rest is drawn once and always the same"
+        told[0] += "; half of them held out, as far as there are such, and always the same"
     told.append(_spread(things))
     preparation = explorer.run.preparation
     if preparation.molecule_descriptors != "none" or preparation.columns:
