@@ -71,7 +71,7 @@ def export(
 ) -> Exported:
     """Writes what predicts as a run does, to be run by PyTorch or ONNX Runtime alone.
 
-    ``path`` ends in ``.pt2``, for `torch.export.load`, or in ``.onnx``; by default it is the
+    ``path`` ends in ``.pt2``, for ``torch.export.load``, or in ``.onnx``; by default it is the
     folder's with ``.pt2``. All that answers is in the file: the cells, what stands beside them, and
     every member of an ensemble. Its input are the tensors of a batch (see `export_batch`), its
     output are ``prediction`` and, where `predict` tells one, ``uncertainty``.
