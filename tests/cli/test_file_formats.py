@@ -71,7 +71,7 @@ def test_rows_stream_in_and_out(here, monkeypatch, capsys, name):
 def test_a_table_is_not_written_as_an_sdf(here, tmp_path, capsys):
     output = str(tmp_path / "out.sdf")
     assert main(["predict", str(here / "run"), str(here / "all.sdf"), "-o", output]) == 1
-    assert "does not end in .csv, .tsv or .parquet" in capsys.readouterr().err
+    assert "does not end in .csv, .tsv, .parquet or .ply" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -83,7 +83,7 @@ def test_help_lists_the_parts_of_a_module_that_is_named_beside_each_option(file,
             "cliques,{}:SmallRings,package", "slepians,{}:Degrees,package",
             "general-dense,{0}:near,{0}:Twice,package", "Choices:network,{}:Largest,package",
             "quantile,{0}:cubed,{0}:worst,package", "Choices:{}:read,package",
-            "average_precision,{0}:cubed,{0}:worst,package",
+            "mcc,{0}:cubed,{0}:worst,package",
         ):  # fmt: skip
             assert beginning.format(file.stem) in text
 

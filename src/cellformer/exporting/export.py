@@ -127,6 +127,10 @@ def traced_of(program: Program, folder: Path) -> ExportedProgram:
     Raises ValueError, naming the run, for parts that cannot be traced, or that need operators which
     PyTorch alone does not have.
     """
+    if not hasattr(symbolic, "backed_size_oblivious"):
+        raise ValueError(
+            f"to export a run, PyTorch {torch.__version__} is too old; 2.13 is known to do"
+        )
     kinds = program.inputs.kinds()
     dynamic = {
         name: {
