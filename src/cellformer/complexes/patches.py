@@ -62,9 +62,9 @@ class Patches:
             return (Patch(every, tuple(np.ones(count, bool) for count in cells.num_cells)),)
         homes = _homes(cells, -(-cells.num_vertices * self.cells // total))
         around = _Around.of(cells)
-        return tuple(
-            around.patch(homes, number, self.halo) for number in range(int(homes[0].max()) + 1)
-        )
+        count = int(homes[0].max()) + 1
+        members = zip(*(_members(of_rank, count) for of_rank in homes), strict=True)
+        return tuple(around.patch(own, number, self.halo) for number, own in enumerate(members))
 
 
 def _homes(cells: CellComplex, vertices: int) -> list[Int64[np.ndarray, " _"]]:
@@ -77,6 +77,12 @@ def _homes(cells: CellComplex, vertices: int) -> list[Int64[np.ndarray, " _"]]:
         bounded = np.diff(boundary.indptr) > 0  # a cell without a boundary belongs anywhere
         homes[-1][bounded] = homes[-2][boundary.indices[boundary.indptr[:-1][bounded]]]
     return homes
+
+
+def _members(homes: Int64[np.ndarray, " cell"], count: int) -> list[Int64[np.ndarray, " member"]]:
+    """The cells of each of so many patches, ascending."""
+    ends = np.cumsum(np.bincount(homes, minlength=count))[:-1]
+    return np.split(np.argsort(homes, kind="stable"), ends)
 
 
 def _divided(graph: sparse.csr_array, size: int) -> Int64[np.ndarray, " vertex"]:
@@ -160,12 +166,11 @@ class _Around:
             tuple(np.full(count, -1) for count in cells.num_cells),
         )
 
-    def patch(self, homes: Sequence[Int64[np.ndarray, " _"]], number: int, halo: int) -> Patch:
-        """The patch of this number."""
-        found = [[np.flatnonzero(of_rank == number)] for of_rank in homes]
-        for seen, (own,) in zip(self.seen, found, strict=True):
-            seen[own] = number
-        edge = [own for (own,) in found]
+    def patch(self, own: Sequence[Int64[np.ndarray, " _"]], number: int, halo: int) -> Patch:
+        """The patch of this number, with these own cells of each rank."""
+        for seen, cells in zip(self.seen, own, strict=True):
+            seen[cells] = number
+        found, edge = [[cells] for cells in own], list(own)
         for _ in range(halo):
             edge = self._step(edge, number)
             for known, new in zip(found, edge, strict=True):
@@ -174,8 +179,8 @@ class _Around:
             below = self._new(rank - 1, [_listed(self.faces[rank - 1], found[rank])], number)
             found[rank - 1].append(below)
         chosen = tuple(np.sort(np.concatenate(parts)) for parts in found)
-        of_own = (of_rank[cells] == number for of_rank, cells in zip(homes, chosen, strict=True))
-        return Patch(chosen, tuple(of_own))
+        is_own = (np.isin(*pair, assume_unique=True) for pair in zip(chosen, own, strict=True))
+        return Patch(chosen, tuple(is_own))
 
     def _step(
         self, edge: Sequence[Int64[np.ndarray, " _"]], number: int

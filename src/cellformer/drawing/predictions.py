@@ -94,11 +94,17 @@ def prediction_colors(
     values: Float[np.ndarray, " cell"], labels: Sequence[str] = (), theme: Theme = LIGHT
 ) -> Float64[np.ndarray, "cell 3"]:
     """Red, green and blue of predicted values, or numbers of classes, as `draw_predictions` has."""
-    known = np.isfinite(values)
-    norm = _norm(values[known])
+    norm = _norm(values[np.isfinite(values)])
     shown = _classes(values, theme) if labels else column_map(theme)(norm(values))[:, :3]
+    return _or_faint(shown, values, theme)
+
+
+def _or_faint(
+    colors: Float[np.ndarray, "cell 3"], values: Float[np.ndarray, " cell"], theme: Theme
+) -> Float64[np.ndarray, "cell 3"]:
+    """The colors of what is known; the rest stands back."""
     back = np.array(to_rgb(theme.faint))
-    return np.where(known[:, None], shown, back).astype(np.float64)
+    return np.where(np.isfinite(values)[:, None], colors, back).astype(np.float64)
 
 
 def _classes(values: Float[np.ndarray, " cell"], theme: Theme) -> Float64[np.ndarray, "cell 3"]:
@@ -117,7 +123,7 @@ def _draw(
     theme: Theme,
 ) -> None:
     back = np.array(to_rgb(theme.faint))
-    own = np.where(np.isfinite(values)[:, None], colors, back).astype(np.float64)
+    own = _or_faint(colors, values, theme)
     every = []
     for other, count in enumerate(cells.num_cells):
         if other <= rank:

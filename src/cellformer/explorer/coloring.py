@@ -31,13 +31,23 @@ class Coloring:
     ends: tuple[str, ...] = ()
 
 
-def coloring(task: Task, things: Compared, by: By, target: int, theme: Theme) -> Coloring:
-    """Of one target; raises ValueError for what these things do not have."""
-    choices = [each for each in get_args(By) if each != "part" or things.parts]
-    if by not in choices:
-        raise ValueError(f"a map is colored by one of {', '.join(choices)}, not {by!r}")
+def ways(things: Compared) -> list[By]:
+    """By what these things can be colored."""
+    return [each for each in get_args(By) if each != "part" or things.parts]
+
+
+def check_target(task: Task, target: int) -> None:
+    """Raises ValueError for the number of a target that does not exist."""
     if not 0 <= target < len(task.targets):
         raise ValueError(f"there is no target {target}; the run has {len(task.targets)}")
+
+
+def coloring(task: Task, things: Compared, by: By, target: int, theme: Theme) -> Coloring:
+    """Of one target; raises ValueError for what these things do not have."""
+    choices = ways(things)
+    if by not in choices:
+        raise ValueError(f"a map is colored by one of {', '.join(choices)}, not {by!r}")
+    check_target(task, target)
     true = things.targets[:, target].astype(np.float64)
     if by == "part":
         return _classes(np.array([PARTS.index(p) for p in things.parts], float), PARTS, theme)

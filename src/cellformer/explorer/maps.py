@@ -1,7 +1,7 @@
 """What the page shows of what a run takes for alike: a map, neighbors, and drawings of rows."""
 
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from cellformer.data.dataset import PARTS
 from cellformer.drawing.theme import Theme
 from cellformer.drawing.tokens import cell_centers, flat_positions
 from cellformer.explorer.alike import Compared, compare_cells, vector_of
-from cellformer.explorer.coloring import By, coloring, said
+from cellformer.explorer.coloring import check_target, coloring, said, ways
 from cellformer.explorer.inspection import Explorer, Subject
 
 DIGITS = 5  # of a place on a map, which is a few hundred pixels wide
@@ -34,11 +34,7 @@ def map_of(
         if not len(things.numbers):
             raise ValueError(f"this complex has no {subject.word(task.rank)} to compare")
         more = _of_cells(things, subject, task.rank)
-    shades = {
-        by: asdict(coloring(task, things, by, target, theme))
-        for by in get_args(By)
-        if by != "part" or things.parts
-    }
+    shades = {by: asdict(coloring(task, things, by, target, theme)) for by in ways(things)}
     predictions, truths = said(task, things, target)
     return {
         "points": _rounded(things.places),
@@ -61,8 +57,7 @@ def neighbors_of(
     task = explorer.run.recipe.task
     if task.rank is not None:
         raise ValueError("this run predicts cells, so that no vector stands for a whole complex")
-    if not 0 <= target < len(task.targets):
-        raise ValueError(f"there is no target {target}; the run has {len(task.targets)}")
+    check_target(task, target)
     things = explorer.compared
     own = things.place_of(row)
     vector = vector_of(explorer.run, subject.cells) if own is None else things.vectors[own]

@@ -84,7 +84,7 @@ def run(arguments: Namespace) -> int:
     if mesh and output is not None:
         check_cells(ensemble.task)
         opened, _ = open_input(ensemble, source, labeled=False)
-        write_mesh(output, ensemble, opened, told(predict_with(ensemble, opened, **options))[0])
+        write_mesh(output, ensemble, opened, predict_with(ensemble, opened, **options).frame)
         return 0
     with large_table(ensemble, source) if piecewise else nullcontext((source, None)) as found:
         source, pieces = found
