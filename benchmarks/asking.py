@@ -11,7 +11,8 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.experiments.baselines.config import BaselineConfig
 from cellformer.experiments.baselines.train import open_baseline, train_baseline
 from cellformer.experiments.running.jobs import Job
-from cellformer.training.answers.trained_run import TrainedRun, outputs_of
+from cellformer.training.answers.predictor import outputs_of
+from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
 from cellformer.training.materials.materials import gather
 
@@ -26,12 +27,12 @@ def trained(config: RunConfig | BaselineConfig, folder: Path) -> Outputs:
         Job(config, folder).perform()
         return TrainedRun.open(folder).outputs
     train_baseline(config, folder)
-    module = open_baseline(config, folder, gather(config.data))
+    predictor = open_baseline(config, folder, gather(config.data))
 
     def outputs(
         complexes: RaggedComplexes, chosen: Int64[np.ndarray, " chosen"]
     ) -> Float[np.ndarray, "row output"]:
-        return outputs_of(module, config.training, complexes, chosen)
+        return outputs_of(predictor, config.training, complexes, chosen)
 
     return outputs
 

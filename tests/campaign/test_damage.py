@@ -12,6 +12,7 @@ from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.rings import Rings
 from cellformer.training.answers.conformal import Residuals
 from cellformer.training.answers.ensemble import Ensemble
+from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.states import state_to_go_on_from
 from cellformer.training.runs.environment import read_sessions
 from cellformer.training.runs.run_folder import RunFolder
@@ -90,7 +91,8 @@ def told_by(path, rows):
 
 def state_of(path):
     """The state that a training would go on from, and its weights."""
-    module = Ensemble.open(path).runs[0].module
+    run = Ensemble.open(path).runs[0]
+    module = CellularModule(run.model, run.recipe.task, run.recipe.scaling)
     found = state_to_go_on_from(RunFolder(path), module)
     return found.name, {name: each.tolist() for name, each in module.state_dict().items()}
 

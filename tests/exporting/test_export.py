@@ -128,7 +128,7 @@ def test_what_is_traced_once_serves_all_sizes(name, options, form):
 def test_a_program_says_what_predict_says_of_every_kind_of_run(data, options, table, tmp_path):
     ensemble = Ensemble.open(run_of(table, tmp_path / "run", **options, **data)).by("cpu")
     for each in ensemble.runs:
-        each.module.eval()
+        each.predictor.eval()
     program = Program.of(ensemble.runs)
     for model in program.members:
         if (kernels := getattr(model, "counts", None)) is not None:

@@ -22,7 +22,8 @@ from cellformer.training.config import (
     RunConfig,
     TrainingConfig,
 )
-from cellformer.training.loop import fit, lightning_options
+from cellformer.training.loop import devices, fit, lightning_options
+from cellformer.training.loop.world import World
 from cellformer.training.materials.materials import gather
 from cellformer.training.runs.recipe import Recipe
 from grids import summary_of
@@ -232,7 +233,7 @@ class Learned:
 
         def options_on_a_gpu(config, world):
             with pytest.MonkeyPatch.context() as inner:
-                inner.setattr(lightning_options, "device_of", lambda _: "cuda")
+                inner.setattr(devices, "device_of", lambda _: "cuda")
                 self.given.append(("strict", own_options(config, world)["deterministic"]))
             return own_options(config, world)
 
@@ -247,7 +248,7 @@ class Learned:
         patch.setattr(
             train_module, "compile_layers", lambda *_: self.given.append("layers are compiled")
         )
-        patch.setattr(lightning_options, "_has_gpu", lambda: False)
+        patch.setattr(devices, "has_gpu", lambda: False)
 
     def __call__(self, config):
         if config not in self.known:
@@ -311,7 +312,9 @@ def test_no_field_is_left_out():
 
 def test_a_run_that_was_trained_on_a_gpu_predicts_where_there_is_none(monkeypatch):
     chosen = TrainingConfig(device="gpu")
-    monkeypatch.setattr(lightning_options, "_has_gpu", lambda: False)
-    assert lightning_options.trainer_options(chosen)["accelerator"] == "auto"
-    monkeypatch.setattr(lightning_options, "_has_gpu", lambda: True)
-    assert lightning_options.trainer_options(chosen)["accelerator"] == "gpu"
+    for found, accelerator, device in ((False, "auto", "cpu"), (True, "gpu", "cuda")):
+        monkeypatch.setattr(lightning_options, "has_gpu", lambda found=found: found)
+        monkeypatch.setattr(devices, "has_gpu", lambda found=found: found)
+        monkeypatch.setattr("torch.cuda.is_available", lambda found=found: found)
+        assert lightning_options.trainer_options(chosen, World())["accelerator"] == accelerator
+        assert devices.prediction_device(chosen).type == device

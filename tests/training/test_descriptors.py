@@ -23,6 +23,7 @@ from cellformer.training.answers.predict import predict
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
 from cellformer.training.estimating.estimate import estimate
+from cellformer.training.loop.module import CellularModule
 from cellformer.training.materials.materials import gather
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.sklearn_estimators import CellularRegressor
@@ -104,7 +105,8 @@ def test_the_share_of_the_counts_is_the_best_one_on_validation_rows(run):
     errors = [error(step / 20) for step in range(21)]
     assert stored == pytest.approx(np.argmin(errors) / 20)
     model.counts.share.fill_(0.9)
-    assert balance(opened.module, model, materials.complexes, validating) == pytest.approx(stored)
+    module = CellularModule(model, opened.recipe.task, opened.recipe.scaling)
+    assert balance(module, model, materials.complexes, validating) == pytest.approx(stored)
     assert float(model.counts.share) == pytest.approx(stored)
 
 
@@ -191,7 +193,7 @@ def test_an_estimator_reads_fingerprints_unless_told_otherwise():
     sizes = np.arange(24.0)
     for chosen, read in (("fingerprints", True), ("none", False)):
         fitted = CellularRegressor(molecule_descriptors=chosen, **options).fit(SMILES, sizes)
-        model = fitted.ensemble_.runs[0].module.model
+        model = fitted.ensemble_.runs[0].model
         assert isinstance(model, DescribedTransformer) == read
         assert np.isfinite(fitted.predict(SMILES[:2])).all()
 

@@ -16,7 +16,7 @@ from cellformer.training.answers import kernel_fit
 from cellformer.training.answers.predict import predict
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import DataConfig, RunConfig, TrainingConfig
-from cellformer.training.loop.display import answering
+from cellformer.training.loop.answering import answering
 from cellformer.training.runs.summary import Summary
 from cellformer.training.train import resume, train
 from tiny import SMILES

@@ -24,6 +24,7 @@ from cellformer.attention.heads import merge_heads, split_heads
 from cellformer.attention.recording import recording
 from cellformer.attention.sparse_reference import sparse_attention
 from cellformer.attention.weights import AttentionWeights, attention_weights
+from cellformer.basics.compiling import constant_when_compiled
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.batches.runs import is_exporting
 
@@ -34,7 +35,7 @@ Implementation: TypeAlias = Literal["fused", "reference"]
 _chosen: ContextVar[Implementation] = ContextVar("attention", default="fused")
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+@constant_when_compiled
 def implementation(device: torch.device | str) -> Implementation:
     """How attention is computed there: by fused kernels, or in plain PyTorch."""
     match torch.device(device).type:

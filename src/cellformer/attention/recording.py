@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-import torch
-
 from cellformer.attention.weights import AttentionWeights
+from cellformer.basics.compiling import constant_when_compiled
 
 _record: ContextVar[list[AttentionWeights] | None] = ContextVar("attention record", default=None)
 
@@ -26,7 +25,7 @@ def record_attention() -> Iterator[list[AttentionWeights]]:
         _record.reset(before)
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+@constant_when_compiled
 def recording() -> list[AttentionWeights] | None:
     """The list to append to, or None, as usual."""
     return _record.get()

@@ -1,5 +1,7 @@
 """Edges that cross in the plane, and how a planar graph is drawn without any."""
 
+from dataclasses import dataclass
+
 import networkx as nx
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
@@ -12,6 +14,7 @@ MOST_UNTANGLED = 600
 _MOVES = 2500
 _TOUCHING, _NEAR, _ROOM = 1e-6, 0.1, 0.5  # of the length of an edge
 _PUSH = 3.0  # the weight of a vertex without room
+_STILL = 1e-3  # of the length of an edge: less is no move
 
 Points = Float64[np.ndarray, "vertex 2"]
 Edges = Int64[np.ndarray, "edge 2"]
@@ -19,10 +22,13 @@ Edges = Int64[np.ndarray, "edge 2"]
 
 def crossings(points: Points, edges: Edges) -> int:
     """The number of pairs of edges without a common vertex that meet in the plane."""
-    return sum(
-        int(_meeting(points, edges[place + 1 :], edges[[place]], _TOUCHING).sum())
-        for place in range(len(edges))
-    )
+    a, b = points[edges[:, 0]], points[edges[:, 1]]
+    found = 0
+    for place in range(len(edges)):
+        one, others = slice(place, place + 1), slice(place + 1, None)
+        apart = _apart(edges[one], edges[others])
+        found += int((apart & _meeting(a[one], b[one], a[others], b[others], _TOUCHING)).sum())
+    return found
 
 
 def untangled(graph: "nx.Graph[int]", edges: Edges, points: Points) -> Points:
@@ -47,10 +53,13 @@ def untangled(graph: "nx.Graph[int]", edges: Edges, points: Points) -> Points:
     np.fill_diagonal(weight, 0)
     own = np.linalg.norm(placed[:, None] - placed[None], axis=2)
     placed *= float((weight * distance * own).sum() / (weight * own**2).sum())
-    incident = [edges[(edges == vertex).any(axis=1)] for vertex in range(count)]
+    fans = [_Fan.of(vertex, edges) for vertex in range(count)]
     for _ in range(int(np.clip(_MOVES / count, 6, 60))):
-        for vertex in range(count):
-            _move(placed, edges, incident[vertex], vertex, distance[vertex], weight[vertex])
+        before = placed.copy()
+        for fan in fans:
+            fan.move(placed, distance[fan.vertex], weight[fan.vertex])
+        if np.abs(placed - before).max() < _STILL:
+            break
     return placed
 
 
@@ -86,53 +95,77 @@ def _amid_neighbors(embedding: "nx.PlanarEmbedding[int]") -> Points:
     return np.asarray(np.linalg.solve(system, fixed), np.float64)
 
 
-def _move(
-    points: Points,
-    edges: Edges,
-    own: Int64[np.ndarray, "own 2"],
-    vertex: int,
-    distance: Float64[np.ndarray, " vertex"],
-    weight: Float64[np.ndarray, " vertex"],
-) -> None:
-    """Moves a vertex to where its distances are better kept, or a part of the way."""
-    before = points[vertex].copy()
-    away = before - points
-    length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
-    crowded = (length[:, 0] < _ROOM) & (weight > 0)
-    weight = np.where(crowded, _PUSH, weight)
-    target = (weight @ (points + distance[:, None] * away / length)) / weight.sum()
-    # What is too near already may stay so, or nothing would ever come apart.
-    slack = _TOUCHING if _meeting(points, edges, own, _NEAR).any() else _NEAR
-    for share in (1.0, 0.4, 0.1):
-        points[vertex] = before + share * (target - before)
-        if not _meeting(points, edges, own, slack).any():
-            return
-    points[vertex] = before
+@dataclass(frozen=True, eq=False)
+class _Fan:
+    """A vertex with its neighbors, and each other edge with one that it has no vertex of."""
+
+    vertex: int
+    neighbor: Int64[np.ndarray, " pair"]
+    other: Int64[np.ndarray, "pair 2"]
+
+    @classmethod
+    def of(cls, vertex: int, edges: Edges) -> "_Fan":
+        own = edges[(edges == vertex).any(axis=1)]
+        neighbors = np.where(own[:, 0] == vertex, own[:, 1], own[:, 0])
+        mine, others = np.nonzero(_apart(own, edges))
+        return cls(vertex, neighbors[mine], edges[others])
+
+    def move(
+        self,
+        points: Points,
+        distance: Float64[np.ndarray, " vertex"],
+        weight: Float64[np.ndarray, " vertex"],
+    ) -> None:
+        """Moves the vertex to where its distances are better kept, or a part of the way."""
+        before = points[self.vertex].copy()
+        away = before - points
+        length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
+        crowded = (length[:, 0] < _ROOM) & (weight > 0)
+        weight = np.where(crowded, _PUSH, weight)
+        target = (weight @ (points + distance[:, None] * away / length)) / weight.sum()
+        tried = before + np.array([[0.0], [1.0], [0.4], [0.1]]) * (target - before)
+        ends = points[self.neighbor], points[self.other[:, 0]], points[self.other[:, 1]]
+        high, low = np.maximum(ends[0], tried.max(axis=0)), np.minimum(ends[0], tried.min(axis=0))
+        within = (np.minimum(ends[1], ends[2]) < high + _NEAR).all(axis=1)
+        within &= (np.maximum(ends[1], ends[2]) > low - _NEAR).all(axis=1)
+        ends = tuple(each[within] for each in ends)
+        now, *met = np.atleast_1d(_meeting(tried[:, None], *ends, _NEAR).any(axis=1)).tolist()
+        if now:  # what is too near already may stay so, or nothing would ever come apart
+            met = np.atleast_1d(_meeting(tried[1:, None], *ends, _TOUCHING).any(axis=1)).tolist()
+        if not all(met):
+            points[self.vertex] = tried[1 + met.index(False)]
+
+
+def _apart(
+    own: Int64[np.ndarray, "own 2"], edges: Int64[np.ndarray, "edge 2"]
+) -> Bool[np.ndarray, "own edge"]:
+    """Which edges have no vertex in common."""
+    return np.asarray(~(own[:, None, :, None] == edges[None, :, None, :]).any(axis=(2, 3)))
 
 
 def _meeting(
-    points: Points, edges: Edges, own: Int64[np.ndarray, "own 2"], slack: float
-) -> Bool[np.ndarray, "own edge"]:
-    """Which edges meet which, or come as near as ``slack``; those with a common vertex do not."""
-    apart: Bool[np.ndarray, "own edge"]
-    apart = ~(own[:, None, :, None] == edges[None, :, None, :]).any(axis=(2, 3))
-    a, b = (points[own[:, [end]]] for end in (0, 1))
-    c, d = (points[edges[None, :, end]] for end in (0, 1))
+    a: Float64[np.ndarray, "*_ 2"],
+    b: Float64[np.ndarray, "*_ 2"],
+    c: Float64[np.ndarray, "*_ 2"],
+    d: Float64[np.ndarray, "*_ 2"],
+    slack: float,
+) -> Bool[np.ndarray, "*_"]:
+    """Whether lines from a to b meet those from c to d, or come as near as ``slack``."""
     sides = (_side(a, b, c), _side(a, b, d)), (_side(c, d, a), _side(c, d, b))
-    for one, other in sides:
-        apart &= (np.minimum(one, other) < slack) & (np.maximum(one, other) > -slack)
-    # On one straight line, edges that are far from each other pass both tests.
+    # On one straight line, edges that are far from each other pass the tests of their sides.
     begin = np.maximum(np.minimum(a, b), np.minimum(c, d))
     end = np.minimum(np.maximum(a, b), np.maximum(c, d))
-    apart &= (begin < end + slack).all(axis=-1)
-    return apart
+    meeting = np.asarray((begin < end + slack).all(axis=-1))
+    for one, other in sides:
+        meeting &= (np.minimum(one, other) < slack) & (np.maximum(one, other) > -slack)
+    return meeting
 
 
 def _side(
-    a: Float64[np.ndarray, "_ _ 2"],
-    b: Float64[np.ndarray, "_ _ 2"],
-    point: Float64[np.ndarray, "_ _ 2"],
-) -> Float64[np.ndarray, "_ _"]:
+    a: Float64[np.ndarray, "*_ 2"],
+    b: Float64[np.ndarray, "*_ 2"],
+    point: Float64[np.ndarray, "*_ 2"],
+) -> Float64[np.ndarray, "*_"]:
     """How far points are to the left of lines."""
     along, beside = b - a, point - a
     length = np.maximum(np.sqrt((along**2).sum(axis=-1)), 1e-9)

@@ -12,8 +12,8 @@ from cellformer.attention.recording import record_attention
 from cellformer.attention.weights import AttentionWeights
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.explaining.evaluation import evaluating
 from cellformer.model.described import CellModel
+from cellformer.model.evaluation import evaluating
 from cellformer.model.relation import Relation
 
 SIGNED = " (signed)"

@@ -11,8 +11,8 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.removal import without_cell
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.explaining.contributions import Contributions
-from cellformer.explaining.evaluation import evaluating
 from cellformer.model.described import CellModel
+from cellformer.model.evaluation import evaluating
 
 CELLS_AT_ONCE = 20_000
 """Cells of one batch; a complex of n cells is predicted n times."""

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import PARTS
-from cellformer.explaining.evaluation import evaluating
+from cellformer.model.evaluation import evaluating
 from cellformer.report.cell_pictures import outputs_for
 from cellformer.report.outcome import RunOutcome
 from cellformer.training.answers.embed import vectors_in, vectors_of
@@ -117,7 +117,7 @@ def compare_rows(run: TrainedRun, outcome: RunOutcome) -> Compared:
     try:
         vectors = np.concatenate(list(vectors_of(run, complexes, chosen)))
     finally:
-        run.module.cpu()  # where single complexes are looked at
+        run.predictor.cpu()  # where single complexes are looked at
     part_of = {number: part for part in PARTS for number in split[part].tolist()}
     return Compared(
         materials.rows[chosen],
@@ -154,7 +154,7 @@ def vector_of(run: TrainedRun, cells: CellComplex) -> Float32[np.ndarray, " widt
 def _vectors(
     run: TrainedRun, cells: CellComplex, rank: int | None
 ) -> Float32[np.ndarray, "thing width"]:
-    with evaluating(run.module):
+    with evaluating(run.predictor):
         found: Any = vectors_in(run.model, collate([cells]), rank).float().numpy()
     return np.asarray(found, np.float32)
 

@@ -81,7 +81,6 @@ class Explorer:
     def open(cls, path: Path, weights: str = "best") -> "Explorer":
         """Reads the run and predicts its held-out data."""
         run = TrainedRun.open(path, weights)
-        run.module.cpu()
         try:
             return cls(run, outcome_of(run), "")
         except (OSError, ValueError) as error:

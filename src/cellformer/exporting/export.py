@@ -99,7 +99,7 @@ def export_with(
     ensemble = ensemble.by("cpu")
     complexes = _rows_to_check(ensemble, check, smiles_column)
     for run in ensemble.runs:
-        run.module.cpu().eval()
+        run.predictor.cpu().eval()
     program = Program.of(ensemble.runs)
     described = description_of(ensemble, program)
     write = _as_onnx if path.suffix == ".onnx" else _as_torch

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from cellformer.data.dataset import Task
 from cellformer.exporting.inputs import ProgramInputs
 from cellformer.model.described import CellModel
+from cellformer.training.answers.predictor import in_units
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.loop.spread_losses import spreads
 from cellformer.training.runs.scaling import Scaling
 
 
@@ -72,6 +72,4 @@ class Program(nn.Module):
             return outputs.softmax(1), None
         if self.task.kind == "binary":
             return outputs.sigmoid(), None
-        values = scaling.unscale(outputs[:, : self.task.outputs])
-        apart = spreads(outputs, self.task.outputs)
-        return values, None if apart is None else scaling.stretch(apart)
+        return in_units(self.task, scaling, outputs)

@@ -14,7 +14,7 @@ from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import Task
 from cellformer.drawing.predictions import Panel, draw_predictions
 from cellformer.drawing.theme import LIGHT, Theme
-from cellformer.explaining.evaluation import evaluating
+from cellformer.model.evaluation import evaluating
 from cellformer.training.answers.trained_run import TrainedRun
 
 MOST_LINES = 3_000
@@ -87,8 +87,8 @@ def with_pixels(figure: Figure, cells: CellComplex) -> Figure:
 
 def outputs_for(run: TrainedRun, cells: CellComplex) -> Float[np.ndarray, "row output"]:
     """What a run says of one complex, or of its cells: values in the user's units, or logits."""
-    with evaluating(run.module), torch.no_grad():
-        told = run.module.predict_step(collate([cells]), 0)
+    with evaluating(run.predictor), torch.no_grad():
+        told = run.predictor(collate([cells]))
     return np.asarray(told.double().numpy())
 
 

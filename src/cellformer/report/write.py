@@ -26,7 +26,7 @@ from cellformer.report.several import write_several
 from cellformer.training.answers.ensemble import read_members
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.config import RunConfig
-from cellformer.training.loop.display import answering
+from cellformer.training.loop.answering import answering
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.summary import EnsembleSummary, Summary, curve_of
 

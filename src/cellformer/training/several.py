@@ -20,7 +20,7 @@ from cellformer.training.answers.ensemble import (
 from cellformer.training.answers.predictions import predictions_of, write_predictions
 from cellformer.training.answers.summary import residuals_of, score_outputs, shown
 from cellformer.training.config import RunConfig
-from cellformer.training.loop.lightning_options import check_device
+from cellformer.training.loop.devices import check_device
 from cellformer.training.loop.loggers import check_logger
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import World

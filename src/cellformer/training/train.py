@@ -20,11 +20,11 @@ from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.descriptor_share import fitted_kernels, settle_descriptors
 from cellformer.training.answers.summary import shown, write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
+from cellformer.training.loop.answering import answering
 from cellformer.training.loop.beside import KernelsBeside
 from cellformer.training.loop.compiling import check_sparse, compile_layers
-from cellformer.training.loop.display import answering
+from cellformer.training.loop.devices import check_device, device_of
 from cellformer.training.loop.fit import check_loss, fit, training_weights
-from cellformer.training.loop.lightning_options import check_device, device_of
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.placement import placed
@@ -238,7 +238,9 @@ def _run(
     def finish() -> Summary:
         settle_descriptors(folder, module, model, materials, kernels)
         parameters = sum(p.numel() for p in model.parameters())
-        summary = write_summary(folder, materials, recipe, checkpoints, parameters, chosen.seed)
+        summary = write_summary(
+            folder, materials, recipe, checkpoints.course, parameters, chosen.seed
+        )
         tell_result(log, told, summary)
         of, metric = answering(model), summary.metric
         if of and summary.best_epoch is not None:

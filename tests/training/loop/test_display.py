@@ -8,19 +8,19 @@ import torch
 from rich.console import Console
 
 from cellformer.basics import progress as progress_module
-from cellformer.training.loop import display as shown
-from cellformer.training.loop.display import EpochBar, EpochLines, PredictionBar
+from cellformer.training.loop import bars as shown
+from cellformer.training.loop.bars import predicting
+from cellformer.training.loop.display import EpochBar, EpochLines
 from cellformer.training.train import train
 from tiny import with_training
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
-def trainer_at(epoch, step, batches=4):
+def trainer_at(epoch, step):
     """One that stands there, with nothing else about it."""
     told = {
         "current_epoch": epoch, "max_epochs": 3, "num_training_batches": 2, "global_step": step,
-        "num_predict_batches": [batches],
         "callback_metrics": {"train_loss": torch.tensor(0.5), "val_mae": torch.tensor(7.25)},
     }  # fmt: skip
     return object.__new__(type("Standing", (pl.Trainer,), told))
@@ -81,15 +81,18 @@ def test_a_bar_begins_where_training_goes_on_and_goes_away_where_it_fails(termin
 
 
 def test_predictions_of_several_batches_have_a_bar_that_goes_away(terminal):
-    bar = PredictionBar()
-    for number in range(4):
-        bar.on_predict_batch_end(trainer_at(0, 0), MODULE, None, None, number)
-    assert bar.bar.tasks[0].completed == bar.bar.tasks[0].total == 4
-    bar.on_predict_end(trainer_at(0, 0), MODULE)
+    assert list(predicting(range(1), 1)) == [0]
+    assert not terminal.getvalue()
+    assert list(predicting(range(4), 4)) == [0, 1, 2, 3]
+    assert "4/4" in terminal.getvalue()
     assert terminal.getvalue().endswith("\x1b[2K")
-    alone = PredictionBar()
-    alone.on_predict_batch_end(trainer_at(0, 0, batches=1), MODULE, None, None, 0)
-    assert not alone.bar.tasks
+
+
+def test_predictions_that_are_a_part_of_other_work_have_no_bar(terminal):
+    with progress_module.progress("Predicting set", 4, whole=True):
+        told = len(terminal.getvalue())
+        assert list(predicting(range(4), 4)) == [0, 1, 2, 3]
+        assert "Predicting\x1b" not in terminal.getvalue()[told:]
 
 
 def test_lines_wait_until_some_time_has_passed(caplog):

@@ -49,7 +49,6 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 def run(arguments: Namespace) -> int:
     """Writes the rows of the source in their order with new columns."""
     output = free_output(arguments)
-    from cellformer.cli.meshes import check_cells, write_mesh
     from cellformer.data.preparation import Source
     from cellformer.data.tables.delimited import Dialect
     from cellformer.data.tables.table import is_written, write_pieces, write_table
@@ -82,6 +81,8 @@ def run(arguments: Namespace) -> int:
     # What was printed before a row fails could not be taken back.
     piecewise = output is not None or arguments.on_error != "fail"
     if mesh and output is not None:
+        from cellformer.cli.meshes import check_cells, write_mesh
+
         check_cells(ensemble.task)
         opened, _ = open_input(ensemble, source, labeled=False)
         write_mesh(output, ensemble, opened, predict_with(ensemble, opened, **options).frame)

@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> int:
     """Searches, prints the best trials, and says where the best configuration is."""
     from cellformer.experiments.search.space import SearchSpace
     from cellformer.experiments.search.tune import Tuner
-    from cellformer.training.loop.lightning_options import check_device
+    from cellformer.training.loop.devices import check_device
     from cellformer.training.loop.loggers import check_logger
 
     base = run_config_in(arguments, arguments.source)

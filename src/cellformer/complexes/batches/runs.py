@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from cellformer.basics.compiling import constant_when_compiled
+
 _exporting: ContextVar[bool] = ContextVar("exporting", default=False)
 
 
@@ -25,7 +27,7 @@ def exporting() -> Iterator[None]:
         _exporting.reset(before)
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+@constant_when_compiled
 def is_exporting() -> bool:
     """Whether a model is traced to be exported, see `exporting`."""
     return _exporting.get()

@@ -18,10 +18,10 @@ from cellformer.experiments.baselines.networks import network_of
 from cellformer.model.config import DataShape
 from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.unseen import silence_unseen
+from cellformer.training.answers.predictor import Predictor, outputs_of
 from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
-from cellformer.training.answers.trained_run import outputs_of
+from cellformer.training.loop.devices import check_device
 from cellformer.training.loop.fit import check_loss, fit, training_weights
-from cellformer.training.loop.lightning_options import check_device
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.processes.session import session
@@ -59,11 +59,11 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
         return _run(config, folder, materials, shape, requests)
 
 
-def open_baseline(config: BaselineConfig, path: Path, materials: Materials) -> BaselineModule:
+def open_baseline(config: BaselineConfig, path: Path, materials: Materials) -> Predictor:
     """The network of a finished training, with its best weights; the materials are those of it."""
     module = _module(config, materials, _describe(materials))
     load_weights(RunFolder(path).weights("best"), module.model)
-    return module
+    return Predictor(module.model, module.task, module.scaling)
 
 
 def _module(config: BaselineConfig, materials: Materials, shape: GraphData) -> BaselineModule:
@@ -102,13 +102,17 @@ def _run(
         logger_told=log,
     )
 
+    predictor = Predictor(module.model, module.task, module.scaling)
+
     def opened(which: str) -> Answer:
         load_weights(folder.weights(which), module.model)
-        return partial(outputs_of, module, config.training)
+        return partial(outputs_of, predictor, config.training)
 
     outputs = outputs_of_weights(folder, materials, opened)
     parameters = sum(p.numel() for p in module.model.parameters())
-    summary = summary_of(folder, materials, checkpoints, outputs, parameters, config.training.seed)
+    summary = summary_of(
+        folder, materials, checkpoints.course, outputs, parameters, config.training.seed
+    )
     finish(folder, materials, outputs, summary)
     tell_result(log, told, summary)
     if not config.training.keep_state:

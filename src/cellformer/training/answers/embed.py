@@ -26,7 +26,7 @@ from cellformer.training.answers.answer import open_input, prepared_rows
 from cellformer.training.answers.cell_predictions import cell_rows
 from cellformer.training.answers.ensemble import Ensemble
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.loop.lightning_options import device_of
+from cellformer.training.loop.devices import device_of
 
 Pool: TypeAlias = Literal["mean", "sum"]
 

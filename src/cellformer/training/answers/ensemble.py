@@ -16,7 +16,7 @@ from cellformer.data.dataset import Task
 from cellformer.model.dropping import drops
 from cellformer.training.answers.deviations import deviation_of, deviations_of, values_of
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.loop.lightning_options import check_device
+from cellformer.training.loop.devices import check_device
 from cellformer.training.runs.run_folder import RunFolder, write_json
 
 FORMAT = 1

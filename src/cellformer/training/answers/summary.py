@@ -16,10 +16,9 @@ from cellformer.training.answers.deviations import values_of
 from cellformer.training.answers.predictions import predictions_of, write_predictions
 from cellformer.training.answers.standard_errors import standard_error
 from cellformer.training.answers.trained_run import TrainedRun
-from cellformer.training.loop.checkpoints import Checkpoints
 from cellformer.training.loop.metrics import scores
 from cellformer.training.materials.materials import Materials
-from cellformer.training.runs.curve import seconds_of
+from cellformer.training.runs.curve import Course, seconds_of
 from cellformer.training.runs.environment import read_sessions
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
@@ -43,7 +42,7 @@ def write_summary(
     folder: RunFolder,
     materials: Materials,
     recipe: Recipe,
-    checkpoints: Checkpoints,
+    course: Course,
     parameters: int,
     seed: int,
 ) -> Summary:
@@ -62,7 +61,7 @@ def write_summary(
     if recipe.task.kind == "regression":
         validated = outputs.get("best", outputs["last"])["val"]
         residuals_of(recipe.task, materials, "val", validated).write(folder.residuals)
-    summary = summary_of(folder, materials, checkpoints, outputs, parameters, seed)
+    summary = summary_of(folder, materials, course, outputs, parameters, seed)
     return finish(folder, materials, outputs, summary)
 
 
@@ -101,7 +100,7 @@ def outputs_of_weights(
 def summary_of(
     folder: RunFolder,
     materials: Materials,
-    checkpoints: Checkpoints,
+    course: Course,
     outputs: Mapping[str, Mapping[str, Outputs]],
     parameters: int,
     seed: int,
@@ -122,8 +121,8 @@ def summary_of(
 
     return Summary(
         metric=task.metric,
-        best_epoch=checkpoints.best_epoch + 1 or None,
-        epochs=len(checkpoints.curve),
+        best_epoch=course.best_epoch,
+        epochs=len(course.curve),
         scores={
             which: {part: scored(rows, part) for part, rows in its.items()}
             for which, its in outputs.items()
@@ -148,7 +147,7 @@ def summary_of(
         parameters=parameters,
         data=LearnedData(materials.name, materials.digest),
         seed=seed,
-        seconds=seconds_of(checkpoints.curve),
+        seconds=seconds_of(course.curve),
         sessions=read_sessions(folder),
     )
 

@@ -3,23 +3,18 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import lightning.pytorch as pl
 import numpy as np
-import torch
 from jaxtyping import Float, Int64
 
 from cellformer.basics.archives import one_line
 from cellformer.basics.parts.trust import PartRefusedError
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import GraphSet
-from cellformer.data.loading.loader import batches
 from cellformer.data.preparation import Preparation
 from cellformer.data.preparing.prepare import Prepared
 from cellformer.model.described import CellModel
-from cellformer.training.config import RunConfig, TrainingConfig
-from cellformer.training.loop.display import PredictionBar
-from cellformer.training.loop.lightning_options import quiet_lightning, trainer_options
-from cellformer.training.loop.module import CellularModule
+from cellformer.training.answers.predictor import Predictor, outputs_of
+from cellformer.training.config import RunConfig
 from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
@@ -34,7 +29,7 @@ class TrainedRun:
     config: RunConfig
     preparation: Preparation
     recipe: Recipe
-    module: CellularModule
+    predictor: Predictor
     cache_dir: Path | None = None  # of what is prepared to be answered; None: the usual cache
 
     @classmethod
@@ -46,15 +41,15 @@ class TrainedRun:
         folder = RunFolder(path)
         config = RunConfig.from_json(folder.require(folder.config))
         recipe = Recipe.read(folder)
-        module = CellularModule(_built(recipe, folder), recipe.task, recipe.scaling)
-        load_weights(folder.require(folder.weights(weights)), module.model)
-        return cls(folder, config, preparation_in(folder, config), recipe, module)
+        predictor = Predictor(_built(recipe, folder), recipe.task, recipe.scaling)
+        load_weights(folder.require(folder.weights(weights)), predictor.model)
+        return cls(folder, config, preparation_in(folder, config), recipe, predictor)
 
     @property
     def model(self) -> CellModel:
         """The model with these weights."""
-        assert isinstance(self.module.model, CellModel)
-        return self.module.model
+        assert isinstance(self.predictor.model, CellModel)
+        return self.predictor.model
 
     def prepare(self, rows: GraphSet) -> Prepared:
         """The complexes of some rows, made as those of this run.
@@ -80,8 +75,7 @@ class TrainedRun:
         Behind values stand `deviations`, where such were learned. With the number of a ``sample``,
         dropout stays on, and is drawn by it.
         """
-        self.module.sample = sample
-        return outputs_of(self.module, self.config.training, complexes, chosen)
+        return outputs_of(self.predictor, self.config.training, complexes, chosen, sample)
 
 
 def _built(recipe: Recipe, folder: RunFolder) -> CellModel:
@@ -94,37 +88,3 @@ def _built(recipe: Recipe, folder: RunFolder) -> CellModel:
         raise ValueError(
             f"{folder.model}: no model can be built as it says ({one_line(error)})"
         ) from error
-
-
-def outputs_of(
-    module: CellularModule,
-    config: TrainingConfig,
-    complexes: RaggedComplexes,
-    chosen: Int64[np.ndarray, " chosen"],
-) -> Float[np.ndarray, "row output"]:
-    """Predictions of some complexes: values in the user's units, or logits."""
-    if not len(chosen):
-        return np.zeros((0, module.task.outputs), np.float32)
-    loader = batches(
-        complexes,
-        chosen,
-        config.batch_size,
-        shuffle=False,
-        seed=config.seed,
-        workers=config.loader_workers,
-        batch_cells=config.batch_cells,
-    )
-    with quiet_lightning():
-        trainer = pl.Trainer(
-            callbacks=[PredictionBar()],
-            logger=False,
-            enable_checkpointing=False,
-            **trainer_options(config),
-        )
-        parts = trainer.predict(module, loader)
-    assert parts is not None
-    told = torch.cat([part for part in parts if isinstance(part, torch.Tensor)]).cpu()
-    rows: Float[np.ndarray, "row output"] = (
-        told if told.dtype == torch.float64 else told.float()
-    ).numpy()
-    return rows

@@ -13,6 +13,7 @@ from cellformer.training.loop.budget import StopAfter
 from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.states import save_state
+from cellformer.training.runs.curve import Course
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.weights import save_weights
 
@@ -40,6 +41,11 @@ class Checkpoints(pl.Callback):
         self.planned: int | None = None  # the steps that the training was laid out for
         self.continued = False  # whether this process has written the curve
         self.started = time.monotonic()
+
+    @property
+    def course(self) -> Course:
+        """How the training went until now."""
+        return Course(self.curve, self.best_epoch + 1 or None)
 
     def state_dict(self) -> dict[str, Any]:
         """What resuming needs; plain numbers only."""

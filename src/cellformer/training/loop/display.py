@@ -1,4 +1,4 @@
-"""What is shown while a model trains and predicts: a bar that goes away, or lines."""
+"""What is shown while a model trains: a bar that goes away, or lines."""
 
 import logging
 import sys
@@ -7,13 +7,11 @@ from typing import Any
 
 import lightning.pytorch as pl
 from lightning.pytorch.callbacks import Callback
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import TextColumn
 from torch import nn
 
-from cellformer.basics.progress import told_as_a_whole
-from cellformer.model.described import DescribedTransformer
-from cellformer.model.kernel_head import KernelHead
+from cellformer.training.loop.answering import answering
+from cellformer.training.loop.bars import bar
 from cellformer.training.runs.curve import JOINT
 
 logger = logging.getLogger(__name__)
@@ -25,29 +23,6 @@ def display(metric: str, model: nn.Module) -> Callback:
     """A progress bar on a terminal, lines elsewhere."""
     of = answering(model)
     return EpochBar(metric, of) if sys.stderr.isatty() else EpochLines(metric, of)
-
-
-def answering(model: nn.Module) -> str:
-    """What validates while a model trains, as words after a score; empty where it is all of it.
-
-    The share of what is known of complexes as wholes is chosen when training has ended.
-    """
-    counts = model.counts if isinstance(model, DescribedTransformer) else None
-    if counts is None:
-        return ""
-    return " of the cells alone" if isinstance(counts, KernelHead) else " of cells and counts alike"
-
-
-class Bar(Callback):
-    """A bar that is taken away where the work fails; whoever shows it takes it away at the end."""
-
-    bar: Progress
-
-    def on_exception(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
-    ) -> None:
-        """Takes the bar away."""
-        self.bar.stop()
 
 
 class EpochLines(Callback):
@@ -85,7 +60,7 @@ class EpochLines(Callback):
         self.waiting = ""
 
 
-class EpochBar(Bar, EpochLines):
+class EpochBar(EpochLines):
     """A bar over all steps of all epochs, in whose place the line of the last epoch comes."""
 
     def __init__(self, metric: str, of: str = ""):
@@ -126,42 +101,12 @@ class EpochBar(Bar, EpochLines):
         self.bar.stop()
         super().on_train_end(trainer, pl_module)
 
-    @staticmethod
-    def _epoch(trainer: pl.Trainer) -> str:
-        return f"{min(trainer.current_epoch + 1, trainer.max_epochs or 1)} of {trainer.max_epochs}"
-
-
-class PredictionBar(Bar):
-    """A bar over the batches to predict, where there is a terminal."""
-
-    def __init__(self) -> None:
-        self.bar = bar(TextColumn("Predicting"), MofNCompleteColumn())
-
-    def on_predict_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Moves the bar, which a single batch does not need."""
-        total = sum(map(int, trainer.num_predict_batches))
-        shown = self.bar.console.is_terminal and not told_as_a_whole()
-        if total > 1 and not self.bar.task_ids and shown:
-            self.bar.add_task("", total=total)
-            self.bar.start()
-        for task in self.bar.task_ids:
-            self.bar.update(task, completed=batch_idx + 1)
-
-    def on_predict_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Takes the bar away."""
         self.bar.stop()
 
-
-def bar(before: TextColumn, after: TextColumn | MofNCompleteColumn) -> Progress:
-    """A bar on standard error between two columns, with the time left, that leaves nothing."""
-    console = Console(stderr=True, highlight=False)
-    columns = (before, BarColumn(), after, TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True)
+    @staticmethod
+    def _epoch(trainer: pl.Trainer) -> str:
+        return f"{min(trainer.current_epoch + 1, trainer.max_epochs or 1)} of {trainer.max_epochs}"

@@ -6,30 +6,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-import torch
-from lightning.pytorch.accelerators import CUDAAccelerator, MPSAccelerator
 from lightning.pytorch.strategies import DDPStrategy
 
 from cellformer.training.config import TrainingConfig
+from cellformer.training.loop.devices import has_gpu, strict
 from cellformer.training.loop.world import World
 
 
-def trainer_options(config: TrainingConfig, world: World | None = None) -> dict[str, Any]:
-    """Device and display; the same for training and prediction, which is for one process alone.
+def trainer_options(config: TrainingConfig, world: World) -> dict[str, Any]:
+    """Device, processes and display.
 
-    On a CPU all operations used here are reproducible anyway, and being strict would cost time.
-    A run that was trained on a GPU predicts where there is none, too.
+    A run that was trained on a GPU is gone on with where there is none, too.
     """
-    world = world or World()
-    strict = config.deterministic and device_of(config) == "cuda"
     return {
-        "accelerator": "auto" if config.device == "gpu" and not _has_gpu() else config.device,
+        "accelerator": "auto" if config.device == "gpu" and not has_gpu() else config.device,
         "devices": world.local_size,
         "num_nodes": world.size // world.local_size,
         "strategy": _strategy(world),
         "plugins": [world.environment],
         "use_distributed_sampler": False,  # batches are shared out by their loader
-        "deterministic": strict,
+        "deterministic": strict(config),
         "enable_model_summary": False,
         "enable_progress_bar": False,  # see `display`
     }
@@ -40,24 +36,6 @@ def _strategy(world: World) -> DDPStrategy | Literal["auto"]:
     if world.size == 1:
         return "auto"
     return DDPStrategy(find_unused_parameters=True)
-
-
-def check_device(config: TrainingConfig) -> None:
-    """Raises ValueError where a GPU is asked for and there is none."""
-    if config.device == "gpu" and not _has_gpu():
-        raise ValueError(
-            "training.device=gpu: PyTorch finds no GPU on this machine; set it to cpu or auto"
-        )
-
-
-def _has_gpu() -> bool:
-    """Whether there is what Lightning calls a GPU."""
-    return any(kind.is_available() for kind in (CUDAAccelerator, MPSAccelerator))
-
-
-def device_of(config: TrainingConfig) -> Literal["cpu", "cuda"]:
-    """Where the model runs; "cpu" also for other accelerators, which have no kernels of ours."""
-    return "cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu"
 
 
 @contextmanager

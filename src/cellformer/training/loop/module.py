@@ -1,4 +1,4 @@
-"""The Lightning module: one step of training, validation and prediction."""
+"""The Lightning module: one step of training and validation."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +13,6 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.data.dataset import Task
-from cellformer.model.dropping import drop_again
 from cellformer.training.config import OptimizerConfig
 from cellformer.training.loop.averaging import averaged_weights
 from cellformer.training.loop.beside import KernelsBeside
@@ -21,7 +20,6 @@ from cellformer.training.loop.loss import loss_of, total_loss
 from cellformer.training.loop.metrics import scores
 from cellformer.training.loop.schedule import warmup_cosine
 from cellformer.training.loop.share import best_share
-from cellformer.training.loop.spread_losses import spreads
 from cellformer.training.loop.thawing import Group, for_optimizer
 from cellformer.training.loop.world import World
 from cellformer.training.objectives.objectives import Objectives, Sums
@@ -84,7 +82,6 @@ class CellularModule(pl.LightningModule):
         self.world = world or World()
         self.averaged = averaged_weights(model, self.optimizer.averaging)
         self.groups = [Group([*model.parameters()])]
-        self.sample: int | None = None
         self.validated: list[tuple[Tensor, ...]] = []
         self.beside: KernelsBeside | None = None
         self.objectives: Objectives | None = None
@@ -228,25 +225,6 @@ class CellularModule(pl.LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Takes it up again; runs of before were kept between epochs, where there is none."""
         self.trained = EpochLoss(*checkpoint.get("trained", ()))
-
-    def on_predict_model_eval(self) -> None:
-        """Has the model evaluate; with a ``sample`` to draw, all but its dropout."""
-        super().on_predict_model_eval()
-        if self.sample is not None:
-            drop_again(self.model)
-
-    def predict_step(self, batch: CellBatch, batch_idx: int) -> Float[Tensor, "row output"]:
-        """Values in the user's units, or logits; behind them the deviations below and above them,
-        of a model that has learned some. With a ``sample``, its dropout is drawn by that number.
-        """
-        if self.sample is not None:
-            torch.manual_seed(self.sample * FAR_APART + batch_idx)
-        outputs = self.model(batch)
-        values = self.scaling.unscale(self._values(outputs))
-        apart = spreads(outputs, self.task.outputs)
-        if apart is None:
-            return values
-        return torch.cat([values, self.scaling.stretch(apart)], 1)
 
     def _values(self, outputs: Float[Tensor, "row output"]) -> Float[Tensor, "row value"]:
         return outputs[:, : self.task.outputs]

@@ -9,7 +9,7 @@ from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.model.described import CellModel
 from cellformer.model.device_neighborhoods import resident_for
 from cellformer.training.config import TrainingConfig
-from cellformer.training.loop.lightning_options import device_of
+from cellformer.training.loop.devices import device_of
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cellformer.basics.stopping import StopRequests, StopSignal
 from cellformer.training.config import TrainingConfig
-from cellformer.training.loop.lightning_options import device_of
+from cellformer.training.loop.devices import device_of
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import PeerError, World, joined, lost_contact
 

@@ -2,11 +2,20 @@
 
 import csv
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 JOINT = "_joint"
 """Behind the name of a validation score of cells and kernels together; without, of cells alone."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a training went: the rows of its curve, and its best epoch, from 1, if one was."""
+
+    curve: Sequence[Mapping[str, int | float]]
+    best_epoch: int | None
 
 
 def read_curve(path: Path) -> list[dict[str, float]]:
