@@ -12,10 +12,10 @@ import yaml
 from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 
 from cellformer.basics.aliases import check_aliases, check_keys_once
-from cellformer.basics.field_words import plain
 from cellformer.basics.messages import say
 from cellformer.basics.sealed import without_checksum
 from cellformer.basics.suggestions import nearest
+from cellformer.cli.field_words import plain
 from cellformer.cli.help import Formatter, hidden
 from cellformer.cli.wording import as_options
 from cellformer.training.config import DataConfig, PreparationConfig, RunConfig

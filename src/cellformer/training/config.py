@@ -4,16 +4,12 @@ The command line and the configuration file are derived from this tree. Importin
 """
 
 import os
-import re
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from jsonargparse import ArgumentError, ArgumentParser
-
 from cellformer.basics.checks import at_least, positive, share
-from cellformer.basics.field_words import plain
+from cellformer.basics.decoding import decoded
 from cellformer.basics.keys import check_given, check_keys
 from cellformer.basics.sealed import read_sealed
 from cellformer.data.readers.catalog import READERS
@@ -425,22 +421,7 @@ class RunConfig:
         check_given(RunConfig, values, where)
         if isinstance(values.get("data"), dict) and "reader" not in values["data"]:
             values = values | {"data": _of_before(values["data"])}
-        parser = _parser()
-        try:
-            run = parser.instantiate(parser.parse_object({"run": values})).run
-        except (ArgumentError, TypeError, ValueError) as error:
-            text = re.sub(r"^run\.", "", plain(str(error)))
-            raise ValueError(f"{where}: {text}") from error
-        assert isinstance(run, RunConfig)
-        return run
-
-
-@cache
-def _parser() -> ArgumentParser:
-    """Reads a configuration; making one takes as long as reading with it."""
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_argument("--run", type=RunConfig)
-    return parser
+        return decoded(RunConfig, values, where, partial=True)
 
 
 def _of_before(data: dict[str, Any]) -> dict[str, Any]:

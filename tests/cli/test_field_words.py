@@ -1,6 +1,6 @@
 import pytest
 
-from cellformer.basics.field_words import plain
+from cellformer.cli.field_words import plain
 
 UNION = (
     'Parser key "{}":\n  Does not validate against any of the Union subtypes\n  Subtypes: [{}]\n'
