@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from jaxtyping import install_import_hook
+from jsonargparse import _parameter_resolvers
 from lightning.fabric.utilities import registry
 
 import checking
@@ -31,6 +32,8 @@ HELD = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 torch.set_num_threads(1)  # the tensors of tests are too small to be worth more
 # Each trainer of Lightning looks through all installed packages: 5 % of a small training.
 registry.entry_points = functools.cache(registry.entry_points)
+# Each parser of a command reads the source of all configurations for what their fields say.
+_parameter_resolvers.parse_docs = functools.cache(_parameter_resolvers.parse_docs)
 
 
 def pytest_collection_finish():

@@ -176,12 +176,12 @@ def test_predictions_come_from_the_device_and_in_the_batches_that_are_asked_for(
 ):
     words = "--epochs 1 --model.width 8 --model.heads 2 --model.layers 1 --data.lifting skeleton"
     assert main(["train", "t.csv", "--target", "y", "-o", "run", *words.split()]) == 0
-    from cellformer.training.answers import trained_run
+    from cellformer.training.answers import predictor
 
     sizes = []
-    whole = trained_run.batches
+    whole = predictor.batches
     monkeypatch.setattr(
-        trained_run, "batches", lambda *given, **named: sizes.append(given[2]) or
+        predictor, "batches", lambda *given, **named: sizes.append(given[2]) or
         whole(*given, **named),
     )  # fmt: skip
     capsys.readouterr()

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import math
+import re
 import types
 from collections.abc import Mapping
 from functools import cache
@@ -94,7 +95,10 @@ def _instance(kind: Any, value: Any, where: str, field: str, partial: bool) -> A
     try:
         return kind(**values)
     except ValueError as error:
-        raise ValueError(f"{where}: {inside}{error}") from error
+        named = re.match(r"\w*", str(error))
+        raise ValueError(
+            f"{where}: {inside if named and named[0] in hints else ''}{error}"
+        ) from error
 
 
 @cache

@@ -88,7 +88,7 @@ def test_a_folder_without_runs_is_read_from_its_table_until_there_are_some(folde
     ("old", "new", "message"),
     [
         ("status,", "state,", "the column status is missing"),
-        (",0.75,", ",good,", r"row 1: test must be a finite number, got 'good'"),
+        (",0.75,", ",good,", r"row 1: test must be a finite number or null, got 'good'"),
         (",cycle-basis,", ",cycle-base,", "row 1: unknown lifting"),
     ],
 )

@@ -230,7 +230,7 @@ def _heed_ctrl_c():
 
 
 def test_a_signal_leaves_a_run_that_resumes_to_the_same_end(tiny, tmp_path, capsys):
-    config = with_training(tiny, epochs=40, batch_size=16)  # quick epochs, and enough of them
+    config = with_training(tiny, epochs=20, batch_size=16)  # quick epochs, and enough of them
     (tmp_path / "config.json").write_text(json.dumps(asdict(config)))
     train(config, tmp_path / "whole")
     for number, stop in (signal.SIGTERM, stop_this_process), (signal.SIGINT, stop_another):

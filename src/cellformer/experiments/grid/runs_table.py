@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +58,8 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], fields: Sequence[st
             writer.writerow({name: _blank(value) for name, value in row.items()})
 
 
-@lru_cache(maxsize=10_000)
 def parsed(text: str, where: str) -> RunConfig:
-    """A configuration; parsing takes long, and tables are made again after every training."""
+    """A configuration."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
