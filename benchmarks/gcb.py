@@ -55,9 +55,7 @@ class Learner:
         lifting = "skeleton" if isinstance(self.model, GIN) else self.lifting
         data = DataConfig(source=source, encodings=self.encodings, lifting=lifting)
         optimizer = OptimizerConfig(peak_rate=self.peak_rate, averaging=self.averaging)
-        training = TrainingConfig(
-            epochs=self.epochs, batch_size=32, seed=seed, device="cpu", keep_state=False
-        )
+        training = TrainingConfig(epochs=self.epochs, batch_size=32, seed=seed, device="cpu")
         if isinstance(self.model, GIN):
             return BaselineConfig(self.model, data, optimizer, training)
         return RunConfig(data, self.attention, self.model, optimizer, training)

@@ -66,7 +66,7 @@ def test_whatever_is_damaged_in_a_cache_is_made_again_or_has_no_effect(tmp_path,
 
 @pytest.fixture
 def run(tiny, tmp_path):
-    train(with_training(tiny, epochs=2), tmp_path / "run")
+    train(with_training(tiny, epochs=2, keep_state=True), tmp_path / "run")
     for log in (tmp_path / "run" / "tensorboard").glob("*"):
         log.unlink()  # is never read
     return tmp_path / "run"

@@ -4,7 +4,9 @@ from sklearn.metrics import roc_auc_score
 
 from cellformer.data.dataset import Task
 from cellformer.report.outcome import ScoredPart
-from cellformer.report.sections import MOST_CHARTED, charts_of, judged, uncharted
+from cellformer.report.doubts import doubts
+from cellformer.report.parts import MOST_CHARTED
+from cellformer.report.sections import charts_of, judged, uncharted
 
 BINARY = Task("binary", ("<i>active</i>",), "rocauc", ("no", "yes"))
 COLORS = Task("multiclass", ("color",), "accuracy", ("red", "green", "blue"))
@@ -68,3 +70,11 @@ def test_the_error_of_a_class_is_what_was_not_given_to_it():
     assert one.predicted == "yes (0.75)"
     (one,) = judged(COLORS, part([[2.0]], [[0.0, 0.0, np.log(2)]]))
     assert one.error == pytest.approx(0.5)
+
+
+def test_rows_without_doubt_have_no_place_among_the_doubts():
+    errors, apart = np.array([1.0, 2.0, 9.0]), np.array([1.0, 2.0, 0.0])
+    assert doubts("y", errors, np.zeros(3)) == []
+    (chart,) = doubts("y", errors, apart, "spread")
+    assert chart.title == "Uncertainty by the spread: y"
+    assert chart.note.startswith("Errors are 1.00 of the spread.")

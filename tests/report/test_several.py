@@ -37,6 +37,7 @@ def test_folds_have_a_report_of_all_with_links_to_that_of_each(config, tmp_path)
         assert f"{scores['test']['mae']:.4f}" in page
     assert f"{summary.mean['test']['mae']:.4f}" in page
     assert "3 models of one cross-validation" in page
+    assert "spread of the models" not in page  # each row has the answer of one
     assert "Predicted against true: &lt;b&gt;y" in page
     assert "<b>y" not in page
     assert page.count("<tr><td") == 24  # every row was tested once
@@ -48,6 +49,15 @@ def test_an_ensemble_tells_its_pooled_scores_and_their_calibration(config, tmp_p
     page = write_report(tmp_path / "run").read_text(encoding="utf-8")
     assert "all together" in page
     assert f"{summary.pooled['test']['mae']:.4f}" in page
+    assert "Uncertainty by the spread of the models: &lt;b&gt;y" in page
+    members = [pd.read_csv(tmp_path / "run" / name / "predictions.csv") for name in summary.members]
+    tested = [each[each["part"] == "test"] for each in members]
+    apart = np.std([each["prediction"] for each in tested], axis=0, ddof=1)
+    errors = np.mean([each["prediction"] for each in tested], axis=0) - tested[0]["truth"]
+    ratio = np.sqrt(np.square(errors / apart).mean())
+    assert f"Errors are {ratio:.2f} of the spread of the models." in page
+    alone = (tmp_path / "run" / next(iter(summary.members)) / "report.html").read_text("utf-8")
+    assert "Uncertainty by the spread of 10 answers with dropout" in alone
 
 
 @pytest.mark.parametrize(

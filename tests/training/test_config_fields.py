@@ -108,7 +108,7 @@ TRAINING = {
     "processes": ({}, 2),
     "compile": ({}, True),
     "logger": ({}, "csv"),
-    "keep_state": ({}, False),
+    "keep_state": ({}, True),
     "deterministic": ({}, False),
 }
 

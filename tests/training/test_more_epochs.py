@@ -15,6 +15,11 @@ from cellformer.training.train import resume, train
 from tiny import with_training
 
 
+@pytest.fixture
+def tiny(tiny):
+    return with_training(tiny, keep_state=True)
+
+
 class Rates(pl.Callback):
     """The rate of every step."""
 

@@ -89,14 +89,14 @@ def predicted_against_true(
 
 
 def errors_by_deviation(
-    said: Float[np.ndarray, " group"], came_true: Float[np.ndarray, " group"]
+    said: Float[np.ndarray, " group"], came_true: Float[np.ndarray, " group"], whose: str
 ) -> Figure:
     """The root mean square of errors of groups of rows against what was said of them."""
     ax = _square()
     ends = [0, 1.05 * float(max(said.max(), came_true.max()))]
     ax.plot(ends, ends, color=INLINE.faint, lw=1, label="as it says")
     ax.plot(said, came_true, "o-", color=FIRST, ms=4, label="this run")
-    ax.set_xlabel("learned deviation", color=INLINE.ink)
+    ax.set_xlabel(whose, color=INLINE.ink)
     ax.set_ylabel("root mean square error", color=INLINE.ink)
     ax.set(xlim=ends, ylim=ends)
     _legend(ax)

@@ -14,21 +14,13 @@ from cellformer.drawing.inline import inline_svg
 from cellformer.report import charts
 from cellformer.report.calibration import coverages, interval_half_width, reliability
 from cellformer.report.cell_pictures import shares_of
+from cellformer.report.doubts import doubts
 from cellformer.report.outcome import ScoredPart
+from cellformer.report.parts import MOST_CHARTED, Chart
 from cellformer.training.answers.conformal import Residuals
 from cellformer.training.answers.deviations import deviation_of, deviations_of
 
 LEVEL = 0.9
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A picture and what it shows."""
-
-    title: str
-    svg: str
-    note: str = ""
-    rows: tuple[int, ...] = ()  # of the source, one per dot of the group "points"
 
 
 @dataclass(frozen=True)
@@ -41,10 +33,6 @@ class Judged:
     predicted: str
     error: float
     cell: int | None = None  # its number within the row, where cells are predicted
-
-
-MOST_CHARTED = 12
-"""Targets that get charts; a page with hundreds can hardly be opened."""
 
 
 def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> list[Chart]:
@@ -147,27 +135,8 @@ def _regression(
         made.append(Chart(f"Calibration: {target}", svg, told))
     deviation = deviation_of(task, outputs)
     if deviation is not None:
-        made.append(_doubts(target, np.abs(output - true), deviation[:, column]))
+        made += doubts(target, np.abs(output - true), deviation[:, column])
     return made
-
-
-def _doubts(
-    target: str, errors: Float[np.ndarray, " row"], deviations: Float[np.ndarray, " row"]
-) -> Chart:
-    """Errors by how large the model says that they may be."""
-    parts = np.array_split(np.argsort(deviations, kind="stable"), min(10, len(errors)))
-    squares = np.array(
-        [[np.square(deviations[p]).mean(), np.square(errors[p]).mean()] for p in parts]
-    )
-    told = (
-        f"Errors are {np.sqrt(np.square(errors / deviations).mean()):.2f} of the learned deviation."
-    )
-    figure = charts.errors_by_deviation(*np.sqrt(squares).T)
-    words = (
-        "A dot for each tenth of the rows, the surest first; on the line, errors are as large as "
-        "the model says."
-    )
-    return Chart(f"Uncertainty: {target}", inline_svg(figure, f"{words} {told}"), f"{told} {words}")
 
 
 def _binary(

@@ -12,7 +12,9 @@ from scipy.special import logit
 
 from cellformer.basics.files import replace_atomically
 from cellformer.data.dataset import Task
+from cellformer.report.doubts import doubts_of_members
 from cellformer.report.outcome import ScoredPart
+from cellformer.report.parts import Chart
 from cellformer.report.sections import charts_of, judged, uncharted
 from cellformer.training.answers.ensemble import read_members
 from cellformer.training.runs.recipe import Recipe
@@ -55,7 +57,9 @@ def write_several(
         columns=[f"{p} {metric}" for p, metric in columns],
         lines=_lines(summary, columns),
         part=part,
-        charts=[] if shown is None else charts_of(task, shown, parts.get("val")),
+        charts=[]
+        if shown is None
+        else [*charts_of(task, shown, parts.get("val")), *_doubts(folder, task, part, shown)],
         uncharted=uncharted(task),
         listed=errors[:LISTED],
         total=len(errors),
@@ -65,6 +69,16 @@ def write_several(
     with replace_atomically(folder.report) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
     return folder.report
+
+
+def _doubts(folder: RunFolder, task: Task, part: str, together: ScoredPart) -> list[Chart]:
+    """Of an ensemble; of a cross-validation each row has the answer of one model."""
+    kind, names = read_members(folder)
+    if kind != "seeds":
+        return []
+    files = [RunFolder(folder.path / name).predictions for name in names]
+    members = [read_parts(file, task)[part] for file in files if file.exists()]
+    return doubts_of_members(task, together, members, "spread of the models")
 
 
 def read_parts(path: Path, task: Task) -> dict[str, ScoredPart]:

@@ -20,8 +20,10 @@ from cellformer.drawing.tokens import rank_word
 from cellformer.encodings.encode import encode
 from cellformer.report.cell_pictures import outputs_for, panels_of_cells, with_pixels
 from cellformer.report.charts import learning_curves
+from cellformer.report.doubts import doubts_of_samples
 from cellformer.report.outcome import RunOutcome, outcome_of
-from cellformer.report.sections import Chart, Judged, charts_of, judged, uncharted
+from cellformer.report.parts import Chart
+from cellformer.report.sections import Judged, charts_of, judged, uncharted
 from cellformer.report.several import write_several
 from cellformer.training.answers.ensemble import read_members
 from cellformer.training.answers.trained_run import TrainedRun
@@ -159,7 +161,10 @@ def _predictions(run: TrainedRun, outcome: RunOutcome | None) -> dict[str, Any]:
         ],
         "part": part,
         "total": len(judged_rows),
-        "charts": charts_of(run.recipe.task, outcome.parts[part], calibration),
+        "charts": [
+            *charts_of(run.recipe.task, outcome.parts[part], calibration),
+            *doubts_of_samples(run, outcome, part),
+        ],
         "uncharted": uncharted(run.recipe.task),
         "worst": [
             (one, _told(run, outcome, one), "" if of_cells else drawings.get(one.row, ""))

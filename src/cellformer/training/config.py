@@ -318,9 +318,9 @@ class TrainingConfig:
     logger: Literal["tensorboard", "csv", "wandb", "mlflow", "none"] = "tensorboard"
     """Where losses, scores and learning rates are told while training, beside curve.csv: in files
     of the run folder, or by Weights & Biases or MLflow, whose packages must be installed."""
-    keep_state: bool = True
+    keep_state: bool = False
     """Whether a finished run keeps resume.ckpt, the state of its training, without which it cannot
-    be trained on; the two states are six times as large as the weights."""
+    be trained on to more epochs; the two states are six times as large as the weights."""
     deterministic: bool = True
     """Same seed, same bits; on a GPU this refuses operations that are not reproducible."""
 

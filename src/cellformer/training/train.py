@@ -28,6 +28,7 @@ from cellformer.training.loop.fit import check_loss, fit, training_weights
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.placement import placed
+from cellformer.training.loop.states import stopped_early
 from cellformer.training.loop.thawing import parameter_groups
 from cellformer.training.loop.world import World, launched
 from cellformer.training.materials.halo import with_halo
@@ -127,13 +128,14 @@ def resume(
     """
     folder = RunFolder(Path(path))
     config = RunConfig.from_json(folder.require(folder.config))
-    if epochs is None and folder.summary.exists():
+    if epochs is None and folder.summary.exists() and not stopped_early(folder):
         return _finished(folder)
     check_device(config.training)
     check_logger(config.training)
     with session(config.training, folder.path) as (world, requests):
         if epochs is None:
-            world.from_first(lambda: None)  # as `train` asks who may have the folder
+            # As `train` asks who may have the folder; what it came to until now is no result.
+            world.from_first(lambda: folder.summary.unlink(missing_ok=True))
         else:
             world.from_first(lambda: lay_out(folder, epochs))
             config = RunConfig.from_json(folder.config)
@@ -156,7 +158,7 @@ def recipe_for(
 
 
 def _finished(folder: RunFolder) -> Summary:
-    without = "; its state was not kept (see training.keep_state), so it cannot be trained on"
+    without = "; its state was not kept (training.keep_state), so it cannot be trained on"
     logger.info("%s is finished already%s", folder.path, "" if folder.states else without)
     return Summary.read(folder.path)
 
@@ -252,7 +254,7 @@ def _run(
                 of,
                 shown(summary.reported["val"][metric]),
             )
-        if not chosen.keep_state:
+        if not chosen.keep_state and checkpoints.complete:
             for state in (*folder.states, folder.start):
                 state.unlink(missing_ok=True)
         return summary

@@ -54,8 +54,10 @@ def curve(folder):
 def test_two_and_two_epochs_with_a_resume_equal_four_bit_for_bit(tiny, tmp_path):
     train(tiny, tmp_path / "whole")
     train(tiny, tmp_path / "halves", stop_after=2)
-    (tmp_path / "halves" / "summary.json").unlink()
+    assert RunFolder(tmp_path / "halves").states
     summary = resume(str(tmp_path / "halves"))
+    assert resume(tmp_path / "halves") == summary == Summary.read(tmp_path / "halves")
+    assert not RunFolder(tmp_path / "halves").states
     with (tmp_path / "halves" / "curve.csv").open(newline="", encoding="utf-8") as file:
         spent = sum(float(row["seconds"]) for row in csv.DictReader(file))
     assert summary.seconds == pytest.approx(spent, abs=0.1)
@@ -130,15 +132,15 @@ def test_resuming_a_finished_run_changes_nothing(tiny, tmp_path):
     assert (tmp_path / "run" / "last.safetensors").stat().st_mtime_ns == stamp
 
 
-def test_a_finished_run_keeps_its_state_unless_asked_not_to(tiny, tmp_path, caplog):
-    train(with_training(tiny, epochs=2), tmp_path / "kept")
+def test_a_finished_run_keeps_its_state_where_asked_to(tiny, tmp_path, caplog):
+    train(with_training(tiny, epochs=2, keep_state=True), tmp_path / "kept")
     assert {path.name for path in RunFolder(tmp_path / "kept").states} == {
         "resume.ckpt", "resume-before.ckpt"}  # fmt: skip
-    summary = train(with_training(tiny, epochs=2, keep_state=False), tmp_path / "run")
+    summary = train(with_training(tiny, epochs=2), tmp_path / "run")
     assert RunFolder(tmp_path / "run").states == ()
     with caplog.at_level(logging.INFO):
         assert resume(tmp_path / "run") == summary
-    assert "its state was not kept (see training.keep_state)" in caplog.text
+    assert "its state was not kept (training.keep_state)" in caplog.text
 
 
 def test_the_summary_tells_scores_baseline_and_where_they_come_from(tiny, tmp_path):

@@ -24,7 +24,7 @@ def config(tmp_path_factory):
         data=DataConfig(source=str(file), encodings="rwpe:2"),
         model=ArchitectureConfig(width=8, layers=1, heads=2, dropout=0.1, norm="batch"),
         optimizer=OptimizerConfig(peak_rate=1e-2, averaging=0.9),
-        training=TrainingConfig(epochs=4, batch_size=8, device="cpu"),
+        training=TrainingConfig(epochs=4, batch_size=8, device="cpu", keep_state=True),
     )
 
 

@@ -19,7 +19,7 @@ def finished(tmp_path_factory):
     config = RunConfig(
         data=DataConfig(source=str(source), encodings="rwpe:2"),
         model=ArchitectureConfig(width=8, layers=1, heads=2),
-        training=TrainingConfig(epochs=1, batch_size=8, device="cpu"),
+        training=TrainingConfig(epochs=1, batch_size=8, device="cpu", keep_state=True),
     )
     train(config, folder / "run")
     return folder / "run"

@@ -47,6 +47,11 @@ class Checkpoints(pl.Callback):
         """How the training went until now."""
         return Course(self.curve, self.best_epoch + 1 or None)
 
+    @property
+    def complete(self) -> bool:
+        """Whether the training took all steps that it is laid out for, or ended by itself."""
+        return self.ended or self.planned is None or self.curve[-1]["step"] >= self.planned
+
     def state_dict(self) -> dict[str, Any]:
         """What resuming needs; plain numbers only."""
         return {

@@ -80,6 +80,21 @@ def state_to_go_on_from(folder: RunFolder, module: CellularModule) -> Path | Non
     return path
 
 
+def stopped_early(folder: RunFolder) -> bool:
+    """Whether a state says that the training is laid out for more steps than it has taken.
+
+    Damaged ones say nothing.
+    """
+    for path in folder.states:
+        with contextlib.suppress(FaultError):
+            state = _read(path)
+            kept = state["callbacks"].get(KEEPER, {})
+            planned = kept.get("planned")
+            if not kept.get("ended", False) and planned and state["global_step"] < planned:
+                return True
+    return False
+
+
 def _read(path: Path) -> State:
     """A state whose checksums are right, mapped from the file; raises FaultError."""
     cure = "begin again in another folder"

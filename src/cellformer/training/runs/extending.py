@@ -35,6 +35,10 @@ def lay_out(folder: RunFolder, epochs: int) -> None:
             f"{epochs}"
         )
     if not (folder.resume.exists() or folder.resume_before.exists()):
-        raise ValueError(f"{folder.path} holds no {folder.resume.name} to go on from")
+        raise ValueError(
+            f"{folder.path} holds no {folder.resume.name} to go on from: a finished run keeps it "
+            "where training.keep_state is true; begin another one, of more epochs, or with the "
+            f"weights of this one: --from {folder.path}"
+        )
     folder.summary.unlink(missing_ok=True)  # first, so that a crash leaves an unfinished run
     folder.write_config(replace(config, training=replace(config.training, epochs=epochs)))

@@ -1,0 +1,77 @@
+"""Whether errors are as large as a model says that they may be."""
+
+import numpy as np
+from jaxtyping import Float
+
+from cellformer.data.dataset import Task
+from cellformer.drawing.inline import inline_svg
+from cellformer.model.dropping import drops
+from cellformer.report import charts
+from cellformer.report.outcome import RunOutcome, ScoredPart
+from cellformer.report.parts import MOST_CHARTED, Chart
+from cellformer.training.answers.trained_run import TrainedRun
+
+SAMPLES = 10
+"""Answers with dropout of each row."""
+MOST_SAMPLED = 1_000
+"""Complexes that are answered for so often."""
+
+
+def doubts(
+    target: str,
+    errors: Float[np.ndarray, " row"],
+    deviations: Float[np.ndarray, " row"],
+    whose: str = "learned deviation",
+) -> list[Chart]:
+    """The errors of rows by their deviations; no chart where no row is in doubt."""
+    doubted = deviations > 0
+    errors, deviations = errors[doubted].astype(np.float64), deviations[doubted].astype(np.float64)
+    if not len(errors):
+        return []
+    parts = np.array_split(np.argsort(deviations, kind="stable"), min(10, len(errors)))
+    squares = np.array(
+        [[np.square(deviations[p]).mean(), np.square(errors[p]).mean()] for p in parts]
+    )
+    told = f"Errors are {np.sqrt(np.square(errors / deviations).mean()):.2f} of the {whose}."
+    words = (
+        "A dot for each tenth of the rows, the surest first; on the line, errors are as large as "
+        "the model says."
+    )
+    said, came_true = np.sqrt(squares).T
+    figure = charts.errors_by_deviation(said, came_true, whose)
+    title = f"Uncertainty by the {whose}: {target}"
+    return [Chart(title, inline_svg(figure, f"{words} {told}"), f"{told} {words}")]
+
+
+def doubts_of_members(
+    task: Task, together: ScoredPart, members: list[ScoredPart], whose: str
+) -> list[Chart]:
+    """Of answers that are the mean of several: their errors by how far these are apart.
+
+    Of the first targets of a regression; all parts have the same rows.
+    """
+    if task.kind != "regression" or len(members) < 2:
+        return []
+    apart = np.std([each.outputs[:, : task.outputs] for each in members], axis=0, ddof=1)
+    errors = np.abs(together.outputs[:, : task.outputs] - together.targets)
+    made = []
+    for column, target in enumerate(task.targets[:MOST_CHARTED]):
+        known = np.isfinite(errors[:, column])
+        made += doubts(target, errors[known, column], apart[known, column], whose)
+    return made
+
+
+def doubts_of_samples(run: TrainedRun, outcome: RunOutcome, part: str) -> list[Chart]:
+    """The same of `SAMPLES` answers of one run with its dropout, for some complexes of a part."""
+    task = run.recipe.task
+    if task.kind != "regression" or not drops(run.model):
+        return []
+    chosen = outcome.materials.split[part][:MOST_SAMPLED]
+    targets = outcome.materials.complexes.targets_of(chosen)
+    answers = np.stack(
+        [run.outputs(outcome.materials.complexes, chosen, number) for number in range(SAMPLES)]
+    )
+    rows = np.arange(len(targets))
+    members = [ScoredPart(rows, targets, each) for each in answers]
+    together = ScoredPart(rows, targets, answers.mean(axis=0))
+    return doubts_of_members(task, together, members, f"spread of {SAMPLES} answers with dropout")
