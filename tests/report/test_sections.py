@@ -3,8 +3,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from cellformer.data.dataset import Task
-from cellformer.report.outcome import ScoredPart
 from cellformer.report.doubts import doubts
+from cellformer.report.outcome import ScoredPart
 from cellformer.report.parts import MOST_CHARTED
 from cellformer.report.sections import charts_of, judged, uncharted
 
