@@ -91,8 +91,8 @@ def _of_readme(kept: dict[str, Kept]) -> Iterator[Claim]:
     yield Claim(
         page,
         f"| ZINC-12k, MAE, one seed | **{zinc.told()}** pairwise-mixed with `rwbspe`, "
-        f"{zinc.seconds / 3600:.0f} hours on one core of a busy machine; no ring sizes as features, "
-        f"which would nearly give a term of the target away | the paper: "
+        f"{zinc.seconds / 3600:.0f} hours on one core of a busy machine; no ring sizes as "
+        "features, which would nearly give a term of the target away | the paper: "
         f"{PAPER['zinc', 'pairwise-mixed', 'rwbspe'].value:.3f} |",
         f"{PLAIN}-0",
     )
