@@ -3,6 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
+from numba.core.caching import UserProvidedCacheLocator as Locator
 
 from cellformer.basics import cache
 from cellformer.basics.cache import cache_entry, keep_compiled_code, writable_entry
@@ -63,6 +64,26 @@ def test_compiled_code_goes_to_a_folder_that_can_be_written(unwritable, tmp_path
     monkeypatch.setenv("CELLFORMER_CACHE", str(tmp_path / "good"))
     keep_compiled_code()
     assert os.environ["NUMBA_CACHE_DIR"] == str(tmp_path / "good" / "numba")
+
+
+def test_what_others_have_compiled_beside_the_sources_is_taken(tmp_path, monkeypatch):
+    made = tmp_path / "package" / "inner" / "__pycache__"
+    made.mkdir(parents=True)
+    for name in ("a.f-1.py311.nbi", "a.f-1.py311.1.nbc", "a.cpython-311.pyc"):
+        (made / name).write_text(name)
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path / "package")
+    monkeypatch.setenv("CELLFORMER_CACHE", str(tmp_path / "cache"))
+    source = made.parent / "a.py"
+    folder = tmp_path / "cache" / "numba" / Locator.get_suitable_cache_subpath(str(source))
+    folder.mkdir(parents=True)
+    (folder / "a.f-1.py311.nbi").write_text("own")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "elsewhere"))
+    keep_compiled_code()  # as the user says
+    assert not (tmp_path / "elsewhere").exists()
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    keep_compiled_code()
+    kept = {path.name: path.read_text() for path in folder.iterdir()}
+    assert kept == {"a.f-1.py311.nbi": "own", "a.f-1.py311.1.nbc": "a.f-1.py311.1.nbc"}
 
 
 @pytest.fixture(autouse=True)

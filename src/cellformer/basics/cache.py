@@ -4,12 +4,15 @@ Then a temporary folder serves, for as long as this process lives.
 """
 
 import atexit
+import contextlib
+import hashlib
 import logging
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
-from cellformer.basics.files import cache_root
+from cellformer.basics.files import cache_root, replace_atomically
 from cellformer.basics.owners import abandoned, mark, remove
 
 logger = logging.getLogger(__name__)
@@ -17,6 +20,7 @@ logger = logging.getLogger(__name__)
 TEMPORARY = "CELLFORMER_TEMPORARY_CACHE"
 """In the environment of the processes that one starts whose cache cannot be written."""
 
+PACKAGE = Path(__file__).resolve().parents[1]
 PREFIX = ".cellformer-cache."
 _writable: set[Path] = set()
 _told: set[Path] = set()
@@ -70,12 +74,27 @@ def remove_temporary_cache() -> None:
 def keep_compiled_code() -> None:
     """Has Numba keep what it compiles in the cache, where it cannot do so beside the sources.
 
-    To be called before anything is compiled. Numba's own second choice needs a home folder.
+    To be called before anything is compiled. Numba's own second choice needs a home folder. What
+    lies compiled beside the sources, where somebody else could write, is taken from there.
     """
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return
     root = cache_root()
     usable = root.is_absolute() and _trouble(root) is None
-    folder = root if usable else temporary_cache()
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(folder / "numba"))
+    folder = (root if usable else temporary_cache()) / "numba"
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    for made in PACKAGE.rglob("__pycache__/*.nb[ic]"):
+        kept = folder / numba_folder(made.parents[1]) / made.name
+        if not kept.exists():
+            # Where it cannot be copied it is compiled again.
+            with contextlib.suppress(OSError), replace_atomically(kept, durable=False) as copied:
+                shutil.copyfile(made, copied)
+
+
+def numba_folder(sources: Path) -> str:
+    """The folder within NUMBA_CACHE_DIR for what files of a folder compile, as Numba names it."""
+    digest = hashlib.sha1(str(sources).encode(), usedforsecurity=False)
+    return f"{sources.name}_{digest.hexdigest()}"
 
 
 def _trouble(folder: Path) -> str | None:
