@@ -33,7 +33,10 @@ class Files:
         self.whole = folder / "whole"
         (self.whole / "source").mkdir(parents=True)
         write_molecules(self.whole / "source/set.npz", np.arange(float(len(SMILES))))
-        self._run(self.whole, "train", "source/set.npz", "-o", "run", *SMALL, "--epochs", "3")
+        kept = "--training.keep_state", "true"
+        self._run(
+            self.whole, "train", "source/set.npz", "-o", "run", *SMALL, "--epochs", "3", *kept
+        )
         (self.whole / "run/report.html").unlink()  # is never read
         for name in (".out", ".err"):
             (self.whole / name).unlink()
