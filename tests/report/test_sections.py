@@ -73,8 +73,8 @@ def test_the_error_of_a_class_is_what_was_not_given_to_it():
 
 
 def test_rows_without_doubt_have_no_place_among_the_doubts():
-    errors, apart = np.array([1.0, 2.0, 9.0]), np.array([1.0, 2.0, 0.0])
-    assert doubts("y", errors, np.zeros(3)) == []
+    errors, apart = np.array([1.0, 2.0, 9.0]), np.array([1.0, 2.0, 1e-7])
+    assert doubts("y", errors, np.zeros(3)) == doubts("y", errors[:0], apart[:0]) == []
     (chart,) = doubts("y", errors, apart, "spread")
     assert chart.title == "Uncertainty by the spread: y"
-    assert chart.note.startswith("Errors are 1.00 of the spread.")
+    assert chart.note.startswith("Errors are 1 times the spread.")

@@ -55,7 +55,7 @@ def test_an_ensemble_tells_its_pooled_scores_and_their_calibration(config, tmp_p
     apart = np.std([each["prediction"] for each in tested], axis=0, ddof=1)
     errors = np.mean([each["prediction"] for each in tested], axis=0) - tested[0]["truth"]
     ratio = np.sqrt(np.square(errors / apart).mean())
-    assert f"Errors are {ratio:.2f} of the spread of the models." in page
+    assert f"Errors are {ratio:.3g} times the spread of the models." in page
     alone = (tmp_path / "run" / next(iter(summary.members)) / "report.html").read_text("utf-8")
     assert "Uncertainty by the spread of 10 answers with dropout" in alone
 

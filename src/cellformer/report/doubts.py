@@ -15,6 +15,8 @@ SAMPLES = 10
 """Answers with dropout of each row."""
 MOST_SAMPLED = 1_000
 """Complexes that are answered for so often."""
+ROUNDING = 1e-5
+"""Of the typical error."""
 
 
 def doubts(
@@ -23,8 +25,14 @@ def doubts(
     deviations: Float[np.ndarray, " row"],
     whose: str = "learned deviation",
 ) -> list[Chart]:
-    """The errors of rows by their deviations; no chart where no row is in doubt."""
-    doubted = deviations > 0
+    """The errors of rows by their deviations; no chart where no row is in doubt.
+
+    Deviations that are rounding errors are no doubts, as those of answers with dropout where
+    kernels have the whole share.
+    """
+    if not len(errors):
+        return []
+    doubted = deviations > ROUNDING * float(np.sqrt(np.square(errors).mean()))
     errors, deviations = errors[doubted].astype(np.float64), deviations[doubted].astype(np.float64)
     if not len(errors):
         return []
@@ -32,7 +40,8 @@ def doubts(
     squares = np.array(
         [[np.square(deviations[p]).mean(), np.square(errors[p]).mean()] for p in parts]
     )
-    told = f"Errors are {np.sqrt(np.square(errors / deviations).mean()):.2f} of the {whose}."
+    times = float(np.sqrt(np.square(errors / deviations).mean()))
+    told = f"Errors are {times:.3g} times the {whose}."
     words = (
         "A dot for each tenth of the rows, the surest first; on the line, errors are as large as "
         "the model says."
