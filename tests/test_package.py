@@ -45,7 +45,10 @@ def test_every_function_takes_paths_as_text_too():
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The folder into which the package is installed from a wheel, without asking the network."""
+    """The folder into which the package is installed, without asking the network.
+
+    From the wheel that is made of the source archive, so that both hold what they should.
+    """
     pytest.importorskip("setuptools", "77")
     work = tmp_path_factory.mktemp("wheel")
     for name in ("src", "pyproject.toml", "README.md", "LICENSE"):
@@ -55,9 +58,12 @@ def installed(tmp_path_factory):
             shutil.copytree(source, work / name, ignore=unwanted)
         else:
             shutil.copy(source, work)
+    build = "from setuptools.build_meta import build_sdist; build_sdist('dist')"
+    subprocess.run([sys.executable, "-c", build], cwd=work, check=True, capture_output=True)
+    (archive,) = (work / "dist").iterdir()
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
-         "--no-compile", "--target", "installed", "."],
+         "--no-compile", "--target", "installed", str(archive)],
         cwd=work, check=True, capture_output=True,
     )  # fmt: skip
     return work / "installed"
