@@ -8,7 +8,6 @@ attention are narrower. Every training is a command line, in its score beside wh
 """
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,8 +18,8 @@ import numpy as np
 
 from benchmarks.accuracy.rows import written
 from benchmarks.accuracy.sets import DEVELOPMENT
+from benchmarks.once import once
 from benchmarks.timing import machine, processor_seconds, write_json
-from cellformer.basics.files import replace_atomically
 from cellformer.training.runs.summary import Summary
 
 _WALKS = "--attention general-sparse --data.encodings rwbspe:16 --model.feedforward_width 128"
@@ -106,13 +105,14 @@ def line(task: str, choice: str, scores: Sequence[Score]) -> str:
 def scored(task: str, choice: str, seed: int, folder: Path) -> Score:
     """The score that is kept beside the run, or that it reaches now."""
     run = folder / f"{task}-{choice}-{seed}"
-    kept = run.with_suffix(".json")
-    if kept.exists():
-        return Score(**json.loads(kept.read_text(encoding="utf-8")))
+    return once(run.with_suffix(".json"), Score, lambda: _trained(task, choice, seed, run))
+
+
+def _trained(task: str, choice: str, seed: int, run: Path) -> Score:
     told = f"{TASKS[task]} {CHOICES[choice]} --seed {seed} --device cpu".split()
     rows = ""
     if task in DEVELOPMENT:
-        rows = str(written(DEVELOPMENT[task], seed, Path(), folder / "rows" / task))
+        rows = str(written(DEVELOPMENT[task], seed, Path(), run.parent / "rows" / task))
     words = [rows if word == "{}" else word for word in told]
     began = processor_seconds()
     subprocess.run(
@@ -122,7 +122,7 @@ def scored(task: str, choice: str, seed: int, folder: Path) -> Score:
     )
     seconds = processor_seconds() - began
     summary = Summary.read(run)
-    score = Score(
+    return Score(
         f"cellformer train {' '.join(told).replace('{}', f'{task}.csv')}",
         summary.metric,
         summary.score("val"),
@@ -130,9 +130,6 @@ def scored(task: str, choice: str, seed: int, folder: Path) -> Score:
         summary.parameters,
         seconds,
     )
-    with replace_atomically(kept) as unfinished:
-        unfinished.write_text(json.dumps(asdict(score)), encoding="utf-8")
-    return score
 
 
 if __name__ == "__main__":

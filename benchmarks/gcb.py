@@ -20,7 +20,6 @@ import numpy as np
 
 from benchmarks.asking import Outputs, classes_of, trained
 from benchmarks.timing import machine, processor_seconds, write_json
-from cellformer.basics.files import replace_atomically
 from cellformer.data.named.gcb import generate_gcb
 from cellformer.data.readers.npz import write_npz
 from cellformer.experiments.baselines.config import GIN, BaselineConfig
@@ -145,8 +144,7 @@ def scored(config: RunConfig | BaselineConfig, folder: Path, draws: Sequence[str
     own = {part: float(summary.score(part)) for part in ("val", "test")}
     accuracy = own | known.accuracy | {draw: asked(outputs, config.data, draw) for draw in lacking}
     score = Score(accuracy, summary.parameters, seconds)
-    with replace_atomically(kept) as unfinished:
-        unfinished.write_text(json.dumps(asdict(score)), encoding="utf-8")
+    write_json(kept, asdict(score))
     return score
 
 

@@ -12,7 +12,6 @@ and the worst ratio.
 
 import argparse
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +23,7 @@ from benchmarks.accuracy.learners import PREDICTED, Learner, learners
 from benchmarks.accuracy.rows import written
 from benchmarks.accuracy.sets import DEVELOPMENT, JUDGING, TABLES
 from benchmarks.accuracy.table import Score, lines
+from benchmarks.once import once
 from benchmarks.timing import machine, write_json
 from cellformer.basics.files import replace_atomically
 
@@ -99,14 +99,8 @@ def predictions_of(
 
 def learned(learner: Learner, rows: Path, seed: int, folder: Path) -> Score:
     """The score that ``folder`` holds, or that the learner reaches now."""
-    kept = folder / "score.json"
-    if kept.exists():
-        return Score(**json.loads(kept.read_text(encoding="utf-8")))
     folder.mkdir(parents=True, exist_ok=True)
-    score = learner(rows, seed, folder)
-    with replace_atomically(kept) as unfinished:
-        unfinished.write_text(json.dumps(asdict(score)), encoding="utf-8")
-    return score
+    return once(folder / "score.json", Score, lambda: learner(rows, seed, folder))
 
 
 if __name__ == "__main__":

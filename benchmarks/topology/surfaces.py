@@ -10,7 +10,6 @@ of right answers, at the best validation epoch.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -21,8 +20,8 @@ import numpy as np
 from sklearn.metrics import matthews_corrcoef
 
 from benchmarks.asking import Outputs, classes_of, trained
+from benchmarks.once import once
 from benchmarks.timing import machine, processor_seconds, write_json
-from cellformer.basics.files import replace_atomically
 from cellformer.data.named.surfaces import open_surfaces
 from cellformer.experiments.baselines.config import GIN, GPS, BaselineConfig
 from cellformer.model.config import ArchitectureConfig
@@ -100,9 +99,12 @@ def line(target: str, name: str, scores: Sequence[Score]) -> str:
 
 def learned(learner: Learner, data: DataConfig, training: TrainingConfig, folder: Path) -> Score:
     """The score that is kept beside the run, or that it reaches now."""
-    kept = folder.with_suffix(".json")
-    if kept.exists():
-        return Score(**json.loads(kept.read_text(encoding="utf-8")))
+    return once(
+        folder.with_suffix(".json"), Score, lambda: _learned(learner, data, training, folder)
+    )
+
+
+def _learned(learner: Learner, data: DataConfig, training: TrainingConfig, folder: Path) -> Score:
     began = processor_seconds()
     outputs = learner(data, training, folder)
     seconds = processor_seconds() - began
@@ -118,10 +120,7 @@ def learned(learner: Learner, data: DataConfig, training: TrainingConfig, folder
         truth, told = np.concatenate(truths), np.concatenate(answers)
         correlation[where] = float(matthews_corrcoef(truth, told))
         accuracy[where] = float((truth == told).mean())
-    score = Score(correlation, accuracy, seconds)
-    with replace_atomically(kept) as unfinished:
-        unfinished.write_text(json.dumps(asdict(score)), encoding="utf-8")
-    return score
+    return Score(correlation, accuracy, seconds)
 
 
 def _ours(

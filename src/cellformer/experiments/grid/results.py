@@ -7,7 +7,7 @@ from typing import Any
 
 from cellformer.basics.sealed import FaultError, read_sealed
 from cellformer.experiments.grid.run_result import Finished, RunResult
-from cellformer.experiments.grid.runs_table import RUNS, TABLES, parsed, read_runs
+from cellformer.experiments.grid.runs_table import RUNS, TABLES, read_runs
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.curve import seconds_of
 from cellformer.training.runs.run_folder import RunFolder, write_json
@@ -33,7 +33,7 @@ def read_results(folder: Path) -> tuple[RunResult, ...]:
         if failure.exists():
             told = _failure(failure)
         if run.config.exists():
-            config = parsed(run.config.read_text(encoding="utf-8"), str(run.config))
+            config = RunConfig.from_json(run.config)
         elif told:
             config = RunConfig.from_values(told.get("config"), str(failure))
         else:

@@ -14,7 +14,6 @@ from typing import Any
 
 from cellformer.basics.decoding import decoded
 from cellformer.basics.files import replace_atomically
-from cellformer.basics.sealed import unsealed
 from cellformer.experiments.grid.run_result import Finished, RunResult
 from cellformer.experiments.presets import flatten
 from cellformer.training.config import RunConfig
@@ -58,15 +57,6 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], fields: Sequence[st
             writer.writerow({name: _blank(value) for name, value in row.items()})
 
 
-def parsed(text: str, where: str) -> RunConfig:
-    """A configuration."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where}: cannot be read as a configuration ({error})") from error
-    return RunConfig.from_values(unsealed(values, where), where)
-
-
 def _row(run: RunResult) -> dict[str, str]:
     each = run.experiment
     about = (run.name, run.status, each.dataset, each.attention, each.encoding, each.seed)
@@ -92,7 +82,7 @@ def _result(row: Mapping[str, str], where: str) -> RunResult:
             inner[last] = _value(row[name])
     return RunResult(
         row["run"],
-        parsed(json.dumps(settings), where),
+        RunConfig.from_values(settings, where),
         result,
         _value(row["error"]),
         _value(row["training_seconds"]),
