@@ -114,10 +114,7 @@ def compare_rows(run: TrainedRun, outcome: RunOutcome) -> Compared:
         outputs[split[part]] = scored.outputs
     learned = np.intersect1d(chosen, split["train"])
     outputs[learned] = run.outputs(complexes, learned)
-    try:
-        vectors = np.concatenate(list(vectors_of(run, complexes, chosen)))
-    finally:
-        run.predictor.cpu()  # where single complexes are looked at
+    vectors = np.concatenate(list(vectors_of(run, complexes, chosen)))
     part_of = {number: part for part in PARTS for number in split[part].tolist()}
     return Compared(
         materials.rows[chosen],

@@ -7,8 +7,10 @@ from cellformer.data.dataset import Task
 from cellformer.drawing.inline import inline_svg
 from cellformer.model.dropping import drops
 from cellformer.report import charts
-from cellformer.report.outcome import RunOutcome, ScoredPart
+from cellformer.report.outcome import RunOutcome
 from cellformer.report.parts import MOST_CHARTED, Chart
+from cellformer.training.answers.deviations import values_of
+from cellformer.training.answers.ensemble import Ensemble, pooled, uncertainty
 from cellformer.training.answers.trained_run import TrainedRun
 
 SAMPLES = 10
@@ -52,17 +54,20 @@ def doubts(
     return [Chart(title, inline_svg(figure, f"{words} {told}"), f"{told} {words}")]
 
 
-def doubts_of_members(
-    task: Task, together: ScoredPart, members: list[ScoredPart], whose: str
+def doubts_of_answers(
+    task: Task,
+    answers: Float[np.ndarray, "member row output"],
+    targets: Float[np.ndarray, "row target"],
+    whose: str,
 ) -> list[Chart]:
-    """Of answers that are the mean of several: their errors by how far these are apart.
+    """Of several answers to the same rows: the errors of their mean by how far they are apart.
 
-    Of the first targets of a regression; all parts have the same rows.
+    Of the first targets of a regression; what the answers tell of deviations is left out.
     """
-    if task.kind != "regression" or len(members) < 2:
+    values = values_of(task, answers)
+    if task.kind != "regression" or (apart := uncertainty(task, values)) is None:
         return []
-    apart = np.std([each.outputs[:, : task.outputs] for each in members], axis=0, ddof=1)
-    errors = np.abs(together.outputs[:, : task.outputs] - together.targets)
+    errors = np.abs(pooled(task, values) - targets)
     made = []
     for column, target in enumerate(task.targets[:MOST_CHARTED]):
         known = np.isfinite(errors[:, column])
@@ -72,15 +77,10 @@ def doubts_of_members(
 
 def doubts_of_samples(run: TrainedRun, outcome: RunOutcome, part: str) -> list[Chart]:
     """The same of `SAMPLES` answers of one run with its dropout, for some complexes of a part."""
-    task = run.recipe.task
+    task, complexes = run.recipe.task, outcome.materials.complexes
     if task.kind != "regression" or not drops(run.model):
         return []
     chosen = outcome.materials.split[part][:MOST_SAMPLED]
-    targets = outcome.materials.complexes.targets_of(chosen)
-    answers = np.stack(
-        [run.outputs(outcome.materials.complexes, chosen, number) for number in range(SAMPLES)]
-    )
-    rows = np.arange(len(targets))
-    members = [ScoredPart(rows, targets, each) for each in answers]
-    together = ScoredPart(rows, targets, answers.mean(axis=0))
-    return doubts_of_members(task, together, members, f"spread of {SAMPLES} answers with dropout")
+    answers = Ensemble(run.folder, (run,), SAMPLES).answers(complexes, chosen)
+    whose = f"spread of {SAMPLES} answers with dropout"
+    return doubts_of_answers(task, answers, complexes.targets_of(chosen), whose)

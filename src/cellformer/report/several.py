@@ -12,7 +12,7 @@ from scipy.special import logit
 
 from cellformer.basics.files import replace_atomically
 from cellformer.data.dataset import Task
-from cellformer.report.doubts import doubts_of_members
+from cellformer.report.doubts import doubts_of_answers
 from cellformer.report.outcome import ScoredPart
 from cellformer.report.parts import Chart
 from cellformer.report.sections import charts_of, judged, uncharted
@@ -59,7 +59,10 @@ def write_several(
         part=part,
         charts=[]
         if shown is None
-        else [*charts_of(task, shown, parts.get("val")), *_doubts(folder, task, part, shown)],
+        else [
+            *charts_of(task, shown, parts.get("val")),
+            *(_spread(folder, names, task, part) if kind == "seeds" else []),
+        ],
         uncharted=uncharted(task),
         listed=errors[:LISTED],
         total=len(errors),
@@ -71,14 +74,14 @@ def write_several(
     return folder.report
 
 
-def _doubts(folder: RunFolder, task: Task, part: str, together: ScoredPart) -> list[Chart]:
+def _spread(folder: RunFolder, names: Sequence[str], task: Task, part: str) -> list[Chart]:
     """Of an ensemble; of a cross-validation each row has the answer of one model."""
-    kind, names = read_members(folder)
-    if kind != "seeds":
-        return []
     files = [RunFolder(folder.path / name).predictions for name in names]
     members = [read_parts(file, task)[part] for file in files if file.exists()]
-    return doubts_of_members(task, together, members, "spread of the models")
+    if not members:
+        return []
+    answers = np.stack([each.outputs for each in members])
+    return doubts_of_answers(task, answers, members[0].targets, "spread of the models")
 
 
 def read_parts(path: Path, task: Task) -> dict[str, ScoredPart]:

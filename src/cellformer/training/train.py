@@ -28,7 +28,7 @@ from cellformer.training.loop.fit import check_loss, fit, training_weights
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.placement import placed
-from cellformer.training.loop.states import stopped_early
+from cellformer.training.loop.states import leave_no_state, stopped_early
 from cellformer.training.loop.thawing import parameter_groups
 from cellformer.training.loop.world import World, launched
 from cellformer.training.materials.halo import with_halo
@@ -128,14 +128,13 @@ def resume(
     """
     folder = RunFolder(Path(path))
     config = RunConfig.from_json(folder.require(folder.config))
-    if epochs is None and folder.summary.exists() and not stopped_early(folder):
+    if epochs is None and _is_finished(folder):
         return _finished(folder)
     check_device(config.training)
     check_logger(config.training)
     with session(config.training, folder.path) as (world, requests):
         if epochs is None:
-            # As `train` asks who may have the folder; what it came to until now is no result.
-            world.from_first(lambda: folder.summary.unlink(missing_ok=True))
+            world.from_first(lambda: _take_up(folder))
         else:
             world.from_first(lambda: lay_out(folder, epochs))
             config = RunConfig.from_json(folder.config)
@@ -155,6 +154,17 @@ def recipe_for(
     check_loss(recipe.task, config.training, materials)
     check_objectives(config.objectives, recipe.model.data)
     return recipe
+
+
+def _is_finished(folder: RunFolder) -> bool:
+    """Whether its result is there, and not only that of a session which `stop_after` ended."""
+    return folder.summary.exists() and not stopped_early(folder)
+
+
+def _take_up(folder: RunFolder) -> None:
+    """Removes the result of such a session; another process may just have finished the run."""
+    if not _is_finished(folder):
+        folder.summary.unlink(missing_ok=True)
 
 
 def _finished(folder: RunFolder) -> Summary:
@@ -255,8 +265,7 @@ def _run(
                 shown(summary.reported["val"][metric]),
             )
         if not chosen.keep_state and checkpoints.complete:
-            for state in (*folder.states, folder.start):
-                state.unlink(missing_ok=True)
+            leave_no_state(folder)
         return summary
 
     return world.from_first(finish)

@@ -132,6 +132,15 @@ def test_resuming_a_finished_run_changes_nothing(tiny, tmp_path):
     assert (tmp_path / "run" / "last.safetensors").stat().st_mtime_ns == stamp
 
 
+def test_a_run_that_another_process_finishes_meanwhile_is_finished(tiny, tmp_path, monkeypatch):
+    run, hidden = tmp_path / "run", tmp_path / "summary.json"
+    summary = train(with_training(tiny, epochs=1), run)
+    (run / "summary.json").rename(hidden)
+    back = "cellformer.training.train.check_logger"
+    monkeypatch.setattr(back, lambda _: hidden.rename(run / hidden.name))
+    assert resume(run) == summary == Summary.read(run)
+
+
 def test_a_finished_run_keeps_its_state_where_asked_to(tiny, tmp_path, caplog):
     train(with_training(tiny, epochs=2, keep_state=True), tmp_path / "kept")
     assert {path.name for path in RunFolder(tmp_path / "kept").states} == {

@@ -23,6 +23,7 @@ from cellformer.training.answers.summary import Answer, finish, outputs_of_weigh
 from cellformer.training.loop.devices import check_device
 from cellformer.training.loop.fit import check_loss, fit, training_weights
 from cellformer.training.loop.loggers import check_logger, logger_of, tell_result
+from cellformer.training.loop.states import leave_no_state
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.processes.session import session
 from cellformer.training.runs.recipe import scaling_of
@@ -116,8 +117,7 @@ def _run(
     finish(folder, materials, outputs, summary)
     tell_result(log, told, summary)
     if not config.training.keep_state:
-        for state in folder.states:
-            state.unlink()
+        leave_no_state(folder)
     return summary
 
 

@@ -25,6 +25,7 @@ from cellformer.model.readouts import ranks_read
 from cellformer.training.answers.answer import open_input, prepared_rows
 from cellformer.training.answers.cell_predictions import cell_rows
 from cellformer.training.answers.ensemble import Ensemble
+from cellformer.training.answers.predictor import answering_on
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.loop.devices import device_of
 
@@ -139,14 +140,14 @@ def vectors_of(
 ) -> Iterator[Float32[np.ndarray, "row width"]]:
     """Those of the chosen complexes in their order, or of all their cells of a rank, in batches."""
     config = trained.config.training
-    device = device_of(config)
-    model = trained.model.to(device).eval()
+    device, model = torch.device(device_of(config)), trained.model
     loader = batches(
         complexes, chosen, config.batch_size, shuffle=False, batch_cells=config.batch_cells
     )
-    with progress("Embedding", len(chosen), shown=len(loader) > 1) as done:
+    shown = progress("Embedding", len(chosen), shown=len(loader) > 1)
+    with answering_on(device, model), shown as done:
         for batch in loader:
-            found = vectors_in(model, batch.to(torch.device(device)), rank, pool)
+            found = vectors_in(model, batch.to(device), rank, pool)
             yield found.float().cpu().numpy()
             done(batch.num_complexes)
 

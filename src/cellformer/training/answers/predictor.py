@@ -77,7 +77,9 @@ def outputs_of(
     )
     device = prediction_device(config)
     parts = []
-    with _answering(predictor, device, sample), as_strict(config):
+    with answering_on(device, predictor), torch.inference_mode(), as_strict(config):
+        if sample is not None:
+            drop_again(predictor)
         for number, batch in enumerate(predicting(loader, len(loader))):
             if sample is not None:
                 torch.manual_seed(sample * FAR_APART + number)
@@ -90,12 +92,11 @@ def outputs_of(
 
 
 @contextmanager
-def _answering(predictor: Predictor, device: torch.device, sample: int | None) -> Iterator[None]:
-    with evaluating(predictor), torch.inference_mode():
-        if sample is not None:
-            drop_again(predictor)
-        predictor.to(device)
+def answering_on(device: torch.device, model: nn.Module) -> Iterator[None]:
+    """Within this context the model is there, and evaluates; then it is on the CPU."""
+    with evaluating(model):
+        model.to(device)
         try:
             yield
         finally:
-            predictor.cpu()
+            model.cpu()

@@ -12,7 +12,7 @@ from cellformer.basics.files import blamed, replace_atomically
 from cellformer.training.loop.budget import StopAfter
 from cellformer.training.loop.metrics import higher_is_better
 from cellformer.training.loop.module import CellularModule
-from cellformer.training.loop.states import save_state
+from cellformer.training.loop.states import complete, save_state
 from cellformer.training.runs.curve import Course
 from cellformer.training.runs.run_folder import RunFolder
 from cellformer.training.runs.weights import save_weights
@@ -50,7 +50,7 @@ class Checkpoints(pl.Callback):
     @property
     def complete(self) -> bool:
         """Whether the training took all steps that it is laid out for, or ended by itself."""
-        return self.ended or self.planned is None or self.curve[-1]["step"] >= self.planned
+        return complete(self.state_dict(), self.curve[-1]["step"])
 
     def state_dict(self) -> dict[str, Any]:
         """What resuming needs; plain numbers only."""

@@ -88,11 +88,23 @@ def stopped_early(folder: RunFolder) -> bool:
     for path in folder.states:
         with contextlib.suppress(FaultError):
             state = _read(path)
-            kept = state["callbacks"].get(KEEPER, {})
-            planned = kept.get("planned")
-            if not kept.get("ended", False) and planned and state["global_step"] < planned:
+            if not complete(state["callbacks"].get(KEEPER, {}), state["global_step"]):
                 return True
     return False
+
+
+def complete(kept: Mapping[str, Any], steps: int | float) -> bool:
+    """Whether a training has taken all steps that it is laid out for, or ended by itself.
+
+    By what its `KEEPER` keeps; where that does not say the number of steps, it has.
+    """
+    return bool(kept.get("ended") or not kept.get("planned") or steps >= kept["planned"])
+
+
+def leave_no_state(folder: RunFolder) -> None:
+    """Removes all that a training would need to go on."""
+    for path in (*folder.states, folder.start):
+        path.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> State:
