@@ -61,6 +61,8 @@ def run(arguments: Namespace) -> int:
     mesh = output is not None and output.suffix.lower() == ".ply"
     if output is not None and not (is_written(output) or mesh):
         raise ValueError(f"{output} does not end in .csv, .tsv, .parquet or .ply")
+    if mesh and arguments.spreadsheet:
+        raise ValueError(f"--spreadsheet is about the texts of a table; {output} is a mesh")
     if output is not None:
         check_folder(output)
     source: Source = named_source(arguments.source)
