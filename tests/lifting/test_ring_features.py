@@ -51,6 +51,19 @@ def test_rings_of_any_graph_say_their_size_and_neighbors():
     assert RingFeatures(CycleBasis())(Graph.from_edges([(0, 1)])).num_cells[2] == 0
 
 
+def test_counts_as_numbers_know_no_limit():
+    def counted(smiles, **options):
+        rings = RingFeatures(CycleBasis(), as_numbers=True)(Graph.from_smiles(smiles, **options))
+        return rings.features[2]
+
+    benzofuran = counted("c1ccc2occc2c1")
+    assert sorted(benzofuran.continuous.tolist()) == [[5, 1, 1, 0], [6, 1, 0, 0]]
+    assert benzofuran.discrete.tolist() == [[1, 1], [1, 1]]  # aromatic, conjugated
+    large = counted("C1CCCCCCCCCCCCCCCCCCCCC1", scheme="zinc")
+    assert large.continuous.tolist() == [[22, 0]]
+    assert large.discrete.shape == (1, 0)
+
+
 def test_other_ranks_keep_their_features():
     graph = Graph.from_smiles("c1ccccc1")
     assert RingFeatures(Skeleton())(graph).dim == 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, Literal, TypeAlias, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -76,8 +76,8 @@ class Preparation:
     """From a graph to its complex."""
     encodings: tuple[Encoding, ...] = (RWBSPe(8), RWPe(8))
     """What is told of the place of every cell, side by side."""
-    ring_features: bool = False
-    """Whether 2-cells get features, see `RingFeatures`."""
+    ring_features: bool | Literal["numbers"] = False
+    """Whether 2-cells get features, and their counts as numbers, see `RingFeatures`."""
     features: MoleculeScheme = "standard"
     """Those of molecules that are given as SMILES, see `Graph.from_smiles`."""
     fragments: Fragments = "all"
@@ -110,7 +110,9 @@ class Preparation:
     @property
     def whole_lifting(self) -> Lifting:
         """The lifting, with the features of 2-cells where they are wanted."""
-        return RingFeatures(self.lifting) if self.ring_features else self.lifting
+        if not self.ring_features:
+            return self.lifting
+        return RingFeatures(self.lifting, as_numbers=self.ring_features == "numbers")
 
     def open(
         self,

@@ -22,13 +22,16 @@ _DOUBLE, _TRIPLE, _AROMATIC = 1, 2, 3
 
 @dataclass(frozen=True)
 class RingFeatures:
-    """Another lifting, whose 2-cells get two discrete features, or six, beside those they have.
+    """Another lifting, whose 2-cells get two features, or six, beside those they have.
 
-    Two hold for any graph. The other four are read off the features of atoms and bonds, where
-    these are of the "standard" or the "ogb" scheme. None depends on the order of the vertices.
+    Two hold for any graph: size and neighbors. The other four are read off the features of atoms
+    and bonds, where these are of the "standard" or the "ogb" scheme. None depends on the order of
+    the vertices. All are discrete; ``as_numbers`` makes what is counted continuous and leaves no
+    count out, so that a size of which few examples are learned is one more than the size before.
     """
 
     lifting: Lifting
+    as_numbers: bool = False
 
     def __call__(self, graph: Graph) -> CellComplex:
         """The complex of the lifting, with features of rank 2; raises what the lifting raises."""
@@ -40,10 +43,16 @@ class RingFeatures:
         columns = _shapes(edges_of)
         if shapes == (9, 3):
             columns += _chemistry(cells, edges_of)
-        limits = np.array(RING_CATEGORIES[: len(columns)]) - 1
-        table = np.minimum(np.stack(columns, axis=1).astype(np.int64), limits)
+        table = np.stack(columns, axis=1).astype(np.int64)
         own = cells.features[2]
-        rings = replace(own, discrete=np.hstack([own.discrete, table]))
+        numbers = own.continuous
+        limits = np.array(RING_CATEGORIES[: len(columns)]) - 1
+        if self.as_numbers:
+            counted = limits > 1  # the others say whether
+            numbers = np.hstack([numbers, table[:, counted].astype(np.float32)])
+            table, limits = table[:, ~counted], limits[~counted]
+        discrete = np.hstack([own.discrete, np.minimum(table, limits)])
+        rings = replace(own, discrete=discrete, continuous=numbers)
         return replace(cells, features=(*cells.features[:2], rings, *cells.features[3:]))
 
 

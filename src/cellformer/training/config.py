@@ -52,9 +52,10 @@ class PreparationConfig:
     two bonds of each atom (ECFP4); fingerprints counts pairs of atoms, paths and fragments by their
     chemical role too, and adds RDKit's physical values, log P among them. auto: fingerprints for a
     table, none elsewhere."""
-    ring_features: bool = False
+    ring_features: bool | Literal["numbers"] = False
     """Whether 2-cells get features: size and neighbors, and in molecules with the features standard
-    or ogb also aromaticity, heteroatoms, multiple bonds and conjugation."""
+    or ogb also aromaticity, heteroatoms, multiple bonds and conjugation. With numbers the counts
+    among them are no categories, so that a size that is rarely learned has its place too."""
     lifting: str = "auto"
     """How a graph becomes a complex; auto takes the cells that the source brings, such as the
     faces of meshes, and otherwise induced-cycles. All but cycle-basis are independent of the
