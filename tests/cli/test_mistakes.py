@@ -213,7 +213,7 @@ MISTAKES = [
     ("predict run t.csv -o no/out.csv", 1, "there is no folder no for out.csv; make it"),
     ("predict run t.csv -o t.csv", 1, "t.csv exists; choose another name or --overwrite"),
     ("predict run t.csv -o out.xlsx", 1, "out.xlsx does not end in .csv, .tsv, .parquet or .ply"),
-    ("predict run t.csv -o out.ply --spreadsheet", 1, "--spreadsheet is about the texts of a table"),
+    ("predict run t.csv -o out.ply --spreadsheet", 1, "is about the texts of a table"),
     ("predict run t.csv --interval 90", 1, "between 0 and 1, got 90"),
     ("predict run t.csv --interval 0.9", 1, "at least 10 labeled rows", "choose a lower level, or"),
     ("predict run t.csv --interval 0.9 --calibrate few.csv", 1, "few has 2", "more rows"),

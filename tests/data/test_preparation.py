@@ -118,7 +118,11 @@ def test_a_value_of_another_type_is_told_with_file_and_field(field, tmp_path, pr
         ("columns", "solubility", "columns must be a list, each a text, got 'solubility'"),
         ("separator", [","], r"separator must be a text or null, got \(',',\)"),
         ("features", "ogbb", "features must be one of standard, ogb, zinc, got 'ogbb'"),
-        ("ring_features", "yes", "ring_features must be true or false or one of numbers, got 'yes'"),
+        (
+            "ring_features",
+            "yes",
+            "ring_features must be true or false or one of numbers, got 'yes'",
+        ),
         ("lifting", 3, "lifting must be a part, got 3"),
         ("reader", "parts:read", "reader must be a part or null, got 'parts:read'"),
         ("lifting", {"part": 3, "arguments": []}, "lifting: .* describes no part"),

@@ -108,6 +108,7 @@ TRAINING = {
     "processes": ({}, 2),
     "compile": ({}, True),
     "logger": ({}, "csv"),
+    "state_minutes": ({"training.keep_state": True}, 1e-9),
     "keep_state": ({}, True),
     "deterministic": ({}, False),
 }
@@ -262,7 +263,8 @@ class Learned:
             cf.train(config, run)
         except ValueError as error:
             return str(error)
-        left = sorted({"resume.ckpt", "tensorboard", "csv"} & {path.name for path in run.iterdir()})
+        told = {"resume.ckpt", "resume-before.ckpt", "tensorboard", "csv"}
+        left = sorted(told & {path.name for path in run.iterdir()})
         return (run / "last.safetensors").read_bytes(), tuple(self.given), left
 
 

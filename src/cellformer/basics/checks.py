@@ -27,6 +27,13 @@ def positive(**values: int | float) -> None:
             raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
+def not_negative(**values: int | float) -> None:
+    """Raises ValueError for a number that is negative, infinite or none."""
+    for name, value in values.items():
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name} must be finite and not negative, got {value}")
+
+
 def share(**values: int | float) -> None:
     """Raises ValueError for a number that is not in [0, 1)."""
     for name, value in values.items():

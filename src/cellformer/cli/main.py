@@ -19,6 +19,7 @@ from cellformer.cli.commands import (
     draw,
     embed,
     encode,
+    estimate,
     evaluate,
     examples,
     explore,
@@ -66,6 +67,7 @@ COMMANDS = {
     "reproduce": reproduce,
     "explore": explore,
     "export": export,
+    "estimate": estimate,
     "info": info,
 }
 

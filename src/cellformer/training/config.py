@@ -319,6 +319,9 @@ class TrainingConfig:
     logger: Literal["tensorboard", "csv", "wandb", "mlflow", "none"] = "tensorboard"
     """Where losses, scores and learning rates are told while training, beside curve.csv: in files
     of the run folder, or by Weights & Biases or MLflow, whose packages must be installed."""
+    state_minutes: float = 10.0
+    """Minutes after which the state of an epoch that still runs is kept, so that a training that is
+    killed goes on from there; one that is stopped by a signal goes on from its last step."""
     keep_state: bool = False
     """Whether a finished run keeps resume.ckpt, the state of its training, without which it cannot
     be trained on to more epochs; the two states are six times as large as the weights."""
@@ -346,6 +349,7 @@ class TrainingConfig:
             )
         if self.thaw == "never" and self.start_rate != 1:
             raise ValueError("training.start_rate is of no use with training.thaw=never")
+        positive(**{"training.state_minutes": self.state_minutes})
         if self.max_minutes is not None:
             positive(max_minutes=self.max_minutes)
         if self.resident is True and self.loader_workers:

@@ -41,6 +41,32 @@ def weights_and_curve(folder):
     return {which: load_file(folder / f"{which}.safetensors") for which in ("best", "last")}, rows
 
 
+def test_a_training_killed_within_an_epoch_loses_only_what_came_after_its_last_state(
+    tiny, tmp_path, monkeypatch
+):
+    tiny = with_training(tiny, epochs=3, state_minutes=1e-9)  # of 4 steps
+    whole = train(with_training(tiny, state_minutes=10.0), tmp_path / "whole")
+    steps, step = [], CellularModule.training_step
+
+    class KilledError(BaseException):
+        pass
+
+    def killed(self, *arguments):
+        steps.append(self.global_step)
+        if steps == [0, 1, 2, 3, 4, 5, 6]:
+            raise KilledError
+        return step(self, *arguments)
+
+    monkeypatch.setattr(CellularModule, "training_step", killed)
+    with pytest.raises(KilledError):
+        train(tiny, tmp_path / "killed")
+    assert resume(tmp_path / "killed").scores == whole.scores
+    assert steps == [0, 1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11]
+    for which in ("best", "last"):
+        one, other = (load_file(tmp_path / f / f"{which}.safetensors") for f in ("whole", "killed"))
+        assert all(torch.equal(one[name], other[name]) for name in one)
+
+
 def test_a_training_stopped_anywhere_ends_with_the_bits_of_one_that_was_not(
     tiny, tmp_path, monkeypatch
 ):

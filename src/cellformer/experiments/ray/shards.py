@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from cellformer.complexes.many.store import MANIFEST
 from cellformer.data.preparing.shards import Shard, ShardTask, finished_shard
 from cellformer.experiments.ray.cluster import (
     LOCAL,
@@ -80,7 +81,9 @@ class RayShards:
                 f"the rows from {task.start} on were lost {self.retries + 1} times with their "
                 f"worker: {reason(error)[:300]}. Finished parts are kept; call again"
             ) from error
-        if not appears(shard.folder.with_suffix(".json")) or finished_shard(shard.folder) is None:
+        # What it holds is compared with its checksums when all shards are merged.
+        store = [shard.folder / MANIFEST] if shard.complexes else []
+        if not all(map(appears, [shard.folder.with_suffix(".json"), *store])):
             raise NotSharedError(
                 f"{shard.folder} was made by a worker, but {socket.gethostname()} does not see it; "
                 "the cache (CELLFORMER_CACHE) has to lie on a file system that all workers share"

@@ -1,12 +1,15 @@
 """An estimate in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cellformer.attention.dense.memory import free_memory
 from cellformer.attention.operator import implementation
+from cellformer.data.preparing.shards import SHARD_ROWS
 from cellformer.model.plans import attention_plan
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.estimate import Estimate
+from cellformer.training.estimating.planned import Planned
+from cellformer.training.estimating.rates import Rates
 from cellformer.training.estimating.step_memory import BYTES_PER_PARAMETER, StepMemory
 
 
@@ -93,6 +96,44 @@ def _dense_bytes(found: Estimate, config: RunConfig) -> float:
     return 4.0 * (1 + config.model.heads) * max(pairs, default=0.0)
 
 
+def told_of_rates(rates: Rates, config: RunConfig) -> Iterator[str]:
+    """What was measured."""
+    making, training = rates.preparation.make_seconds, rates.training
+    yield (
+        f"{rates.source}: {rates.rows} rows, {rates.looked} of them prepared to measure: "
+        f"{SHARD_ROWS / making.mean():.0f} a second in one process, "
+        f"{size_text(rates.preparation.stored_bytes)} each on disk"
+    )
+    batch = config.training.batch_size
+    cells = batch * float(training.cells.mean())
+    seconds = training.fixed_seconds + training.cell_seconds * cells
+    yield (
+        f"a step of {batch} complexes with {config.attention}, {config.model.layers} layers of "
+        f"width {config.model.width}, {training.parameters:,} parameters: {time_text(seconds)}, "
+        f"{size_text(training.step_bytes(cells))} in one process"
+    )
+
+
+def told_of_plans(plans: Sequence[Planned]) -> Iterator[str]:
+    """A paragraph for each."""
+    for plan in plans:
+        made, epoch, machines = plan.preparation, plan.epoch, plan.machines
+        nodes = f"{machines.nodes} machines of " if machines.nodes > 1 else ""
+        several = "process" if machines.processes == 1 else "processes"
+        yield f"{plan.rows:,} rows, {nodes}{machines.processes} {several}:"
+        yield (
+            f"  preparation {time_text(made.seconds)}: reading {time_text(made.open)}, shards "
+            f"{time_text(made.make)} ({made.bound} busy for {made.busy:.0%} of it), merging "
+            f"{time_text(made.merge)}; {size_text(made.disk_bytes)} of disk"
+            + (f", {size_text(made.sent_bytes)} sent" if machines.nodes > 1 else "")
+        )
+        yield f"  checking the store before the first epoch: {time_text(epoch.open)}"
+        yield (
+            f"  epoch {time_text(epoch.seconds)}: {epoch.steps:,} steps, {epoch.part:.0%} of it "
+            f"{epoch.bound}; {size_text(epoch.step_bytes)} for a step of each process"
+        )
+
+
 def size_text(count: float) -> str:
     """Bytes, with a unit that suits them."""
     for unit in ("bytes", "kB", "MB", "GB"):
@@ -103,7 +144,9 @@ def size_text(count: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Seconds, minutes or hours."""
+    """Seconds, minutes, hours or days."""
     if seconds < 120:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:,.1f} days"

@@ -95,7 +95,7 @@ def fit(
                 LearningRate(),
                 display(module.task.metric, module.model),
                 *_other_callbacks(chosen, module.task.metric),
-                Preemption(folder, world, requests),
+                Preemption(folder, world, requests, chosen.state_minutes),
                 *callbacks,
             ],
             logger=logger_told or False,

@@ -1,6 +1,7 @@
 """Stopping where nothing is lost, when a signal asks for it."""
 
 import shlex
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,17 +34,22 @@ class LeaveTraining(BaseException):
 class Preemption(pl.Callback):
     """Keeps the state and raises `LeaveTraining` as soon as any process was asked to stop.
 
-    That is after a training step, or within a validation, which then begins anew.
+    That is after a training step, or within a validation, which then begins anew. After a step the
+    state is kept also where the last one is so many minutes old, so that a training that is killed
+    in a long epoch does not lose it.
     """
 
-    def __init__(self, folder: RunFolder, world: World, requests: StopRequests):
+    def __init__(self, folder: RunFolder, world: World, requests: StopRequests, minutes: float):
         self.folder = folder
         self.world = world
         self.requests = requests
+        self.seconds = 60 * minutes
+        self.kept = time.monotonic()
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Lightning's own handler, set just before, would not agree with the other processes."""
         self.requests.listen()
+        self.kept = time.monotonic()
 
     def on_train_batch_end(
         self,
@@ -54,8 +60,17 @@ class Preemption(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Stops after a step; after the last one of an epoch, validation has begun."""
-        if not (trainer.is_last_batch or trainer.should_stop):
-            self._stop_if_asked(trainer)
+        if trainer.is_last_batch or trainer.should_stop:
+            return
+        # One number for both, so that the processes talk once: a signal's is at least 2 here.
+        due = int(time.monotonic() - self.kept >= self.seconds)
+        agreed = self.world.largest(2 * self.requests.number + due)
+        if agreed >= 2:
+            save_state(trainer, self.folder)
+            self._leave(agreed // 2)
+        if agreed:
+            save_state(trainer, self.folder)
+            self.kept = time.monotonic()
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stops between the last step of an epoch and its validation."""
@@ -75,6 +90,7 @@ class Preemption(pl.Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stops between two epochs; comes after `Checkpoints`, which keep the state then."""
+        self.kept = time.monotonic()
         if number := self.world.largest(self.requests.number):
             self._leave(number)
 
@@ -91,10 +107,8 @@ class Preemption(pl.Callback):
 
     def _stop_in_validation(self, trainer: pl.Trainer) -> None:
         # In the middle of an epoch it is the last validation; its end comes soon and ends all.
-        if trainer.is_last_batch or not trainer.should_stop:
-            self._stop_if_asked(trainer)
-
-    def _stop_if_asked(self, trainer: pl.Trainer) -> None:
+        if not trainer.is_last_batch and trainer.should_stop:
+            return
         if number := self.world.largest(self.requests.number):
             save_state(trainer, self.folder)
             self._leave(number)

@@ -1,0 +1,148 @@
+"""How long a set takes to prepare: the handing out of shards, played through."""
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+
+from cellformer.data.preparing.shards import SHARD_ROWS
+from cellformer.training.estimating.machines import Machines
+from cellformer.training.estimating.rates import PreparationRates
+
+MOST_SHARDS = 20_000
+"""So many are played through, or five for each process; more take as long each."""
+RAY_SECONDS = 1.2e-3
+"""Of the process that hands out, for a task of Ray: to send 70 kB of rows, to wait for it among
+others and to take what came of it (Ray 2, on a core of an AMD EPYC)."""
+DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class PreparationTime:
+    """Seconds of the parts of a preparation, one after the other, and what it writes."""
+
+    open: float
+    """To read the source."""
+    make: float
+    """To make all shards."""
+    merge: float
+    """To put them into one store, in one process."""
+    bound: str
+    """What the making of the shards waits for most of the time."""
+    busy: float
+    """The part of the making in which that is at work."""
+    disk_bytes: float
+    """Shards and store, which lie beside each other at the end."""
+    sent_bytes: float
+    """From the process that hands out shards to the workers."""
+
+    @property
+    def seconds(self) -> float:
+        """Of all parts."""
+        return self.open + self.make + self.merge
+
+
+def preparation_time(rates: PreparationRates, rows: int, machines: Machines) -> PreparationTime:
+    """Plays through what `LocalProcesses` and `RayShards` do with so many rows.
+
+    One process cuts shards out and hands them to workers, at most two for each, and looks at each
+    that another machine has made; a worker makes one at a time and writes it to the storage that
+    all share. A shard whose machine fails is made again. Random numbers are the same every time.
+    """
+    shards = math.ceil(rows / SHARD_ROWS)
+    played = min(shards, max(MOST_SHARDS, 5 * machines.all_processes))
+    seconds, busy = _Play(rates, machines, played).seconds()
+    bound = max(busy, key=lambda name: busy[name])
+    stored = rates.stored_bytes * rows
+    return PreparationTime(
+        rates.open_seconds * rows,
+        seconds * shards / played,
+        max(rates.merge_seconds * rows, 2 * stored / machines.storage_bytes),
+        bound,
+        min(busy[bound] / seconds, 1.0),
+        2 * stored,
+        rates.sent_bytes * rows,
+    )
+
+
+class _Play:
+    """Events in the order of their times: (time, number, what, shard, process)."""
+
+    def __init__(self, rates: PreparationRates, machines: Machines, shards: int):
+        random = np.random.default_rng(0)
+        self.making = random.choice(rates.make_seconds, shards).tolist()
+        self.random = random
+        apart = machines.nodes > 1
+        sent = SHARD_ROWS * rates.sent_bytes / machines.network_bytes if apart else 0.0
+        self.hand = rates.cut_seconds + sent
+        self.collect = RAY_SECONDS if apart else 0.0
+        self.write = SHARD_ROWS * rates.stored_bytes / machines.storage_bytes
+        self.failing = machines.failures / DAY  # a second and machine
+        self.restart = 60 * machines.restart
+        self.room = 2 * machines.all_processes
+        self.free = deque(range(machines.all_processes))
+        self.waiting: deque[int] = deque()  # handed out, not begun
+        self.ready: deque[int] = deque()  # written, not looked at
+        self.events: list[tuple[float, int, str, int]] = []
+        self.left, self.running = deque(range(shards)), 0
+        self.is_idle = True  # the process that hands out
+        self.storage_free = 0.0
+        self.busy = {"processes": 0.0, "handing out": 0.0, "storage": 0.0}
+        self.processes = machines.all_processes
+
+    def seconds(self) -> tuple[float, dict[str, float]]:
+        """Until the last shard was looked at, and how long each of them was at work."""
+        now = 0.0
+        self._hand_out(now)
+        while self.events:
+            now, _, what, shard = heappop(self.events)
+            if what == "handed":
+                self.waiting.append(shard)
+                self.is_idle = True
+            elif what == "made":
+                self.storage_free = max(now, self.storage_free) + self.write
+                self.busy["storage"] += self.write
+                self._at(self.storage_free, "written", shard)
+            elif what == "written":
+                self.ready.append(shard)
+                self.free.append(0)
+            elif what == "failed":
+                self.waiting.appendleft(shard)
+                self.free.append(0)
+            else:  # collected
+                self.running -= 1
+                self.is_idle = True
+            self._begin(now)
+            self._hand_out(now)
+        self.busy["processes"] /= self.processes
+        return now, self.busy
+
+    def _at(self, time: float, what: str, shard: int) -> None:
+        heappush(self.events, (time, len(self.events), what, shard))
+
+    def _begin(self, now: float) -> None:
+        while self.free and self.waiting:
+            self.free.popleft()
+            shard = self.waiting.popleft()
+            making = self.making[shard]
+            if self.failing and (until := self.random.exponential(1 / self.failing)) < making:
+                self.busy["processes"] += until
+                self._at(now + until + self.restart, "failed", shard)
+            else:
+                self.busy["processes"] += making
+                self._at(now + making, "made", shard)
+
+    def _hand_out(self, now: float) -> None:
+        if not self.is_idle:
+            return
+        if self.left and self.running < self.room:
+            self.running += 1
+            self.is_idle = False
+            self.busy["handing out"] += self.hand
+            self._at(now + self.hand, "handed", self.left.popleft())
+        elif self.ready:
+            self.is_idle = False
+            self.busy["handing out"] += self.collect
+            self._at(now + self.collect, "collected", self.ready.popleft())
