@@ -121,6 +121,9 @@ from .training.answers.evaluate import evaluate
 from .training.answers.predict import predict
 from .training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from .training.estimating.estimate import Estimate, estimate
+from .training.estimating.machines import Machines
+from .training.estimating.planned import Planned, planned
+from .training.estimating.rates import Rates, measured_rates
 from .training.loop.preemption import TrainingInterrupted
 from .training.runs.summary import EnsembleSummary, Summary
 from .training.several import cross_validate, train_ensemble
@@ -171,12 +174,14 @@ __all__ = [
     "LayerOptions",
     "Lifting",
     "LiftingLimitError",
+    "Machines",
     "ModelConfig",
     "OptimizerConfig",
     "Outcome",
     "OwnCells",
     "Pairwise",
     "PartRefusedError",
+    "Planned",
     "PointNeighbors",
     "Preparation",
     "Prepared",
@@ -185,6 +190,7 @@ __all__ = [
     "RWPe",
     "RaggedComplexes",
     "RaggedGraphs",
+    "Rates",
     "Relation",
     "ResidentComplexes",
     "RingFeatures",
@@ -261,6 +267,7 @@ __all__ = [
     "jobs_of",
     "lift",
     "load",
+    "measured_rates",
     "mesh_complex",
     "molecule_keys",
     "molecule_positions",
@@ -275,6 +282,7 @@ __all__ = [
     "parse_encodings",
     "permute",
     "permute_graph",
+    "planned",
     "predict",
     "prepare",
     "random_split",
