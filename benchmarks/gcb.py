@@ -75,9 +75,6 @@ LEARNERS = {
     "pairwise": Learner(_ours(32, 3), "pairwise-sparse"),
     "skeleton": Learner(_ours(56, 4), "general-sparse", lifting="skeleton"),
     "skeleton-batch": Learner(_ours(56, 4, norm="batch"), "general-sparse", lifting="skeleton"),
-    "skeleton-batch-sum": Learner(
-        _ours(56, 4, norm="batch", pooling="sum"), "general-sparse", lifting="skeleton"
-    ),
     "walks": Learner(_ours(56, 4), "general-sparse", "rwpe:8"),
 }
 """About 100,000 weights each; those of ours without encodings but the last."""
