@@ -62,7 +62,7 @@ def steps_of(turned: UInt8[Tensor, "count other"]) -> list[CountSteps]:
         columns = torch.repeat_interleave(torch.arange(len(highest)), highest)
         heights = torch.arange(len(columns)) - (ends - highest)[columns] + 1
         # As many at once as fit into little memory; each part is a few nodes of an exported file.
-        parts = zip(columns.split(STEPS), heights.split(STEPS), strict=True)
+        parts = zip(torch.split(columns, STEPS), torch.split(heights, STEPS), strict=True)
         found += [
             CountSteps(block, own + block * len(highest), height.to(torch.uint8))
             for own, height in parts
