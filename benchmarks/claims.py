@@ -334,7 +334,9 @@ def _of_exported() -> Iterator[Claim]:
 
 
 def _apart(row: dict[str, Any]) -> str:
-    return "refused" if row["largest"] is None else f"{row['largest']:.0e}"
+    if row["largest"] is None:
+        return "refused"
+    return f"{row['largest']:.0e}" if row["largest"] else "0"
 
 
 def _correlations(scores: list[dict[str, Any]]) -> str:
