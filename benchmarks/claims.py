@@ -77,6 +77,7 @@ def claims() -> Iterator[Claim]:
     yield from _of_choosing(kept, ring)
     yield from _of_small_tables()
     yield from _of_topology()
+    yield from _of_exported()
 
 
 def chosen_by_validation(kept: dict[str, Kept]) -> list[str]:
@@ -319,6 +320,23 @@ def _of_topology() -> Iterator[Claim]:
         ("zero, edges without signs", "zero", "edges without signs"),
     ):
         yield Claim(TOPOLOGY, f"| {words} | {flows[flow][0]:.3f} | {paths[path][0]:.3f} |", file)
+
+
+def _of_exported() -> Iterator[Claim]:
+    page, file = "docs/exporting.md", "benchmarks/exported.json"
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in kept_json(file)["rows"]:
+        found.setdefault(row["case"], {})[row["file"]] = row
+    for case, by in found.items():
+        (rows,) = {row["rows"] for row in by.values() if row["rows"]}
+        told = " | ".join(_apart(by[ending]) for ending in (".pt2", ".onnx"))
+        yield Claim(page, f"| {case} | {rows:,} | {told} |", file)
+
+
+def _apart(row: dict[str, Any]) -> str:
+    if row["largest"] is None:
+        return "refused"
+    return f"{row['largest']:.0e}" if row["largest"] else "0"
 
 
 def _correlations(scores: list[dict[str, Any]]) -> str:

@@ -24,6 +24,8 @@ COMMANDS = (
     ("prepare", "set.csv", "--target", "y", "--data.encodings", "bspe:2+rwpe:2"),
     ("prepare", "set.csv", "--target", "y", "--data.encodings", "bspe:2+rwpe:2",
      "--data.workers", "2"),
+    ("pretrain", "set.csv", "-o", "run", "--resume", "auto", *SMALL, "--epochs", "3",
+     "--model.dropout", "0.1", "--training.batch_size", "4"),
     ("predict", "../run", "set.csv", "-o", "out.csv", "--overwrite"),
     ("reproduce", "--datasets", "set.csv", "-o", "grid", *GRID),
 )  # fmt: skip

@@ -1,12 +1,10 @@
 import numpy as np
-import pytest
 from rdkit import Chem
 from rdkit.Chem import Descriptors
 
 import cellformer as cf
-from cellformer.chemistry.computed import computed_names, computed_values, skeleton
+from cellformer.chemistry.computed import computed_names, computed_values
 from cellformer.data.computed_targets import REACH, with_computed_targets
-from cellformer.data.left_out import among, repeated
 from tiny import SMILES
 
 
@@ -52,51 +50,3 @@ def test_graphs_have_their_sizes():
     edges = np.log1p(np.arange(1, 5))
     expected = (edges - edges.mean()) / edges.std()
     np.testing.assert_allclose(found.targets[:, 1], expected, rtol=1e-5)
-
-
-ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        "O=C(C)Oc1ccccc1C(=O)O",
-        "c1(C(O)=O)ccccc1OC(C)=O",
-        "CC(=O)Oc1ccccc1C(=O)[O-].[Na+]",
-        "CC(=O)Oc1ccccc1C(=O)O.CCO",
-        "[13CH3]C(=O)Oc1ccccc1C(=O)O",
-        Chem.MolToInchi(Chem.MolFromSmiles(ASPIRIN)),
-    ],
-)
-def test_a_molecule_is_found_in_any_form(form):
-    assert skeleton(form) == skeleton(ASPIRIN)
-    assert among(opened("CCN", form), [opened(ASPIRIN)]).tolist() == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O"),  # mirror images
-        ("Cc1cnc[nH]1", "Cc1c[nH]cn1"),  # a hydrogen that moves
-        ("NCC(=O)O", "[NH3+]CC(=O)[O-]"),
-    ],
-)
-def test_forms_that_do_not_count(one, other):
-    assert skeleton(one) == skeleton(other)
-
-
-def test_other_molecules_and_none_are_kept():
-    rows = opened("CCO", "COC", "nonsense", "")
-    assert not among(rows, [opened("CCC", "nonsense", "")]).any()
-    assert skeleton("nonsense") is None
-
-
-def test_the_first_of_equal_molecules_stays():
-    rows = opened("CCO", "nonsense", "OCC", "C", "nonsense", "[Na+].CC[O-]")
-    assert repeated(rows).tolist() == [False, False, True, False, False, True]
-
-
-def test_what_is_no_molecule_cannot_be_left_out():
-    graphs = cf.in_memory([cf.Graph.from_edges([(0, 1)])], name="mine")
-    with pytest.raises(ValueError, match=r"mine does not consist of SMILES.*leave data.leave_out"):
-        among(graphs, [opened("C")])

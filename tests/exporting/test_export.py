@@ -121,6 +121,7 @@ def test_what_is_traced_once_serves_all_sizes(name, options, form):
         ({"target": ("kind",), "kind": "multiclass"}, {}),
         ({"target": ("y",)}, {"loss": "gaussian", "members": 2}),
         ({"target": ("y",), "molecule_descriptors": "fingerprints"}, {"loss": "quantile"}),
+        ({"target": ("y", "z"), "molecule_descriptors": "fingerprints"}, {"loss": "gaussian"}),
         ({"target": ("y",), "descriptors": ("z",)}, {"attention": "pairwise-dense"}),
     ],
     ids=str,

@@ -101,6 +101,26 @@ def test_other_precisions_predict_alike(ragged):
         torch.testing.assert_close(head.float()(batch), expected)
 
 
+def test_large_coefficients_of_both_signs_leave_six_digits(ragged):
+    many = 300
+    rng = np.random.default_rng(0)
+    given = np.concatenate([COUNTS, VALUES.clip(0, 5)], 1)[[0, 2]].repeat(many, 0)
+    given[:, 3:] = VALUES[0] + rng.normal(scale=0.01, size=(2 * many, 2))
+    coefficients = 1000 * rng.normal(size=(2 * many, 1))
+    model, batch = model_for(ragged), CellBatch.from_ragged(ragged)
+    head = model.counts
+    head.shape = replace(head.shape, mean=(0.0, 0.0), deviation=(0.25, 1.0))
+    head.take(torch.from_numpy(given).float(), torch.from_numpy(coefficients), torch.zeros(1),
+              WEIGHTS)  # fmt: skip
+    known = [head.known(torch.from_numpy(rows).float()).double().numpy() * WEIGHTS.scales.numpy()
+             for rows in (given_by(ragged).numpy(), given)]  # fmt: skip
+    far = np.sqrt(3) * np.linalg.norm(known[0][:, None] - known[1], axis=2)
+    shared = shared_counts(torch.from_numpy(COUNTS), head.reference_counts()).double().numpy()[0]
+    alike = 0.75 * shared + 0.25 * (1 + far) * np.exp(-far)
+    expected = alike @ head.coefficients.double().numpy()
+    np.testing.assert_allclose(head(batch).numpy(), expected, rtol=1e-6, atol=1e-3)
+
+
 @pytest.mark.parametrize("targets", [1, 2])
 def test_deviations_are_those_of_a_gaussian_process_of_scikit_learn(ragged, targets):
     known = [np.arange(3), np.array([0, 2])][:targets]  # of the second target one is unknown

@@ -1,13 +1,12 @@
 """All that RDKit computes of a molecule as a whole: what a network can learn without labels."""
 
-import contextlib
 import warnings
 from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 from jaxtyping import Float32
-from rdkit import Chem, rdBase
+from rdkit import rdBase
 
 from cellformer.chemistry.limits import MAX_COMPUTED_ATOMS
 from cellformer.chemistry.reasons import one_reason
@@ -57,29 +56,3 @@ def _of(smiles: str) -> Sequence[float]:
     except ValueError:
         return none
     return [float(found[name]) for name in computed_names()]
-
-
-def skeleton(smiles: str) -> str | None:
-    """What two forms of one molecule have in common; None where there is no valid molecule.
-
-    It is the first block of the InChIKey of the largest fragment, without its charges where
-    hydrogens can make up for them: salts, stereochemistry, isotopes, the place of mobile hydrogens
-    and the order of the atoms do not count. Where there is no InChI it is RDKit's SMILES of that
-    fragment.
-    """
-    from rdkit.Chem.MolStandardize import rdMolStandardize
-
-    from cellformer.chemistry.canonical import canonical_smiles
-    from cellformer.chemistry.fragments import largest_fragment
-
-    try:
-        largest = largest_fragment(smiles)
-        molecule = parse_smiles(largest)
-    except ValueError:
-        return None
-    key = ""
-    if molecule.GetNumAtoms() <= MAX_COMPUTED_ATOMS:
-        with rdBase.BlockLogs(), contextlib.suppress(ValueError), one_reason(smiles):
-            neutral = rdMolStandardize.Uncharger().uncharge(molecule)
-            key = Chem.MolToInchiKey(neutral)  # type: ignore[no-untyped-call]
-    return key.partition("-")[0] or canonical_smiles(largest)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Float32, Float64, UInt8
+from jaxtyping import Float, Float32, Float64, Int64, UInt8
 from torch import Tensor, nn
 
 from cellformer.complexes.batches.batch import CellBatch
@@ -18,7 +18,7 @@ from cellformer.model.config import DescriptorShape
 from cellformer.model.descriptors import described, standardized
 from cellformer.model.kernel_regression import by_known
 from cellformer.model.kernels import (
-    CountStep,
+    CountSteps,
     KernelWeights,
     shared_by_products,
     shared_counts,
@@ -33,10 +33,13 @@ FARTHEST = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """Cholesky's factor of the kernel among those references that know some targets."""
+    """What makes the kernel among those references that know some targets a unit matrix.
 
-    factor: Float64[Tensor, "known known"]
-    known: Bool[Tensor, " reference"]
+    The inverse of Cholesky's factor: products exist wherever a model is exported to, solvers not.
+    """
+
+    inverse: Float64[Tensor, "known known"]
+    known: Int64[Tensor, " known"]
     columns: list[int]
 
 
@@ -88,7 +91,7 @@ class KernelHead(nn.Module):
         compared = torch.zeros(shape.counts, 0, dtype=torch.uint8)
         self.register_buffer("compared", compared, persistent=False)
         self.roots: list[Root] = []
-        self.steps: list[CountStep] = []
+        self.steps: list[CountSteps] = []
 
     @property
     def fitted(self) -> bool:
@@ -113,13 +116,13 @@ class KernelHead(nn.Module):
             raise ValueError("this model has no references yet; see fit_kernel")
         coefficients = self.get_buffer("coefficients")
         given = described(batch, self.shape).to(coefficients.dtype)
-        # Coefficients are large and of both signs, so half precision would leave nothing.
+        # Coefficients are large and of both signs, so a kernel in single precision would leave four
+        # digits, and half precision nothing.
         with nullcontext() if is_exporting() else torch.autocast(given.device.type, enabled=False):
             counts = given[:, : self.shape.counts].to(torch.uint8)
-            shared = self._shared(counts).to(coefficients.dtype)
-            found = KernelWeights(self.get_buffer("weights"), self.get_buffer("scales"))
-            alike = found.alike(shared, self.known(given), self.get_buffer("values"))
-            told = self.get_buffer("slope") * (alike @ coefficients) + self.get_buffer("offset")
+            alike = self._alike(self._shared(counts), self.known(given))
+            summed = (alike @ coefficients.to(alike.dtype)).to(coefficients.dtype)
+            told = self.get_buffer("slope") * summed + self.get_buffer("offset")
             blocks = self.outputs // coefficients.shape[1]
             if blocks == 1:
                 return told
@@ -157,8 +160,8 @@ class KernelHead(nn.Module):
             "coefficients": coefficients.float(),
             "offset": offset.float(),
             "slope": torch.tensor(slope),
-            "weights": weights.single().weights,
-            "scales": weights.single().scales,
+            "weights": weights.weights.float(),
+            "scales": weights.scales.float(),
             "ridge": torch.tensor(ridge),
             "amplitudes": amplitudes.float(),
         }
@@ -190,6 +193,16 @@ class KernelHead(nn.Module):
             return shared_by_products(counts, self.get_buffer("compared"), self.steps)
         return shared_counts(counts, self.reference_counts())
 
+    def _alike(
+        self,
+        shared: Float32[Tensor, "fingerprint complex reference"],
+        known: Float[Tensor, "complex value"],
+    ) -> Float[Tensor, "complex reference"]:
+        """How alike complexes are to the references, in the best precision of the device."""
+        exact = torch.float32 if shared.device.type == "mps" else torch.float64
+        found = KernelWeights(self.get_buffer("weights"), self.get_buffer("scales")).to(exact)
+        return found.alike(shared, known.to(exact), self.get_buffer("values").to(exact))
+
     def _doubts(
         self, alike: Float[Tensor, "complex reference"]
     ) -> Float64[Tensor, "complex target"]:
@@ -199,31 +212,33 @@ class KernelHead(nn.Module):
         Machine Learning", equation 2.26).
         """
         given, ridge = alike.double(), self.get_buffer("ridge").double()
-        if not self.roots or self.roots[0].factor.device != given.device:
+        if not self.roots or self.roots[0].inverse.device != given.device:
             self.roots = self._factored(ridge)
         amplitudes = self.get_buffer("amplitudes").double()
         variance = amplitudes.expand(len(given), -1) * (1 + ridge)
         for root in self.roots:
-            seen = torch.linalg.solve_triangular(root.factor, given[:, root.known].t(), upper=False)
-            explained = seen.square().sum(0)[:, None]
+            seen = given.index_select(1, root.known) @ root.inverse.t()
+            explained = seen.square().sum(1)[:, None]
             variance[:, root.columns] -= amplitudes[root.columns] * explained
         return variance.clamp(min=LEAST_VARIANCE).sqrt()
 
     def _factored(self, ridge: Float64[Tensor, ""]) -> "list[Root]":
-        """For each set of references that know the same targets, Cholesky's factor of its kernel.
+        """For each set of references that know the same targets, the inverse root of its kernel.
 
         It is as large as the square of their number, so it is not among what is kept.
         """
-        counts, values = self.reference_counts(), self.get_buffer("values")
-        found = KernelWeights(self.get_buffer("weights"), self.get_buffer("scales"))
-        kernel = found.alike(shared_counts(counts, counts), values, values).double()
+        counts = self.reference_counts()
+        kernel = self._alike(shared_counts(counts, counts), self.get_buffer("values")).double()
         roots = []
         # An unknown target has given its reference the coefficient zero.
         coefficients = self.get_buffer("coefficients").double()
-        for known, columns in by_known(torch.where(coefficients == 0, torch.nan, coefficients)):
+        for some, columns in by_known(torch.where(coefficients == 0, torch.nan, coefficients)):
+            known = some.nonzero()[:, 0]
             matrix = kernel[known][:, known]
             matrix.diagonal().add_(ridge)
-            roots.append(Root(torch.linalg.cholesky(matrix), known, columns))
+            factor, unit = torch.linalg.cholesky(matrix), torch.eye(len(matrix)).to(matrix)
+            inverse = torch.linalg.solve_triangular(factor, unit, upper=False)
+            roots.append(Root(inverse, known, columns))
         return roots
 
     def _whole_counts(self) -> UInt8[Tensor, "count reference"]:

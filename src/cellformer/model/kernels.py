@@ -10,6 +10,8 @@ from torch import Tensor
 
 BLOCK = 2048
 """Columns of counts that are compared by themselves: those of one fingerprint."""
+STEPS = 4096
+"""Counts of references that are compared at once where a model is exported."""
 
 
 def fingerprints_in(columns: int) -> int:
@@ -42,29 +44,36 @@ def shared_counts(
     return alike
 
 
-class CountStep(NamedTuple):
-    """The columns of a fingerprint in which some reference counts as far as ``height``."""
+class CountSteps(NamedTuple):
+    """Columns of a fingerprint, each with a height that some reference's count there reaches."""
 
     block: int
-    height: int
-    columns: Int64[Tensor, " column"]
+    columns: Int64[Tensor, " step"]
+    heights: UInt8[Tensor, " step"]
 
 
-def steps_of(turned: UInt8[Tensor, "count other"]) -> list[CountStep]:
+def steps_of(turned: UInt8[Tensor, "count other"]) -> list[CountSteps]:
     """Those that `shared_by_products` needs of some references, a row for each column."""
-    width = turned.shape[0] // fingerprints_in(turned.shape[0])
+    blocks = fingerprints_in(turned.shape[0])
     largest = turned.amax(1) if turned.shape[1] else turned.new_zeros(turned.shape[0])
-    return [
-        CountStep(block, height, block * width + (highest >= height).nonzero()[:, 0])
-        for block, highest in enumerate(largest.view(-1, width))
-        for height in range(1, int(highest.max()) + 1)
-    ]
+    found = []
+    for block, highest in enumerate(largest.view(blocks, -1).long()):
+        ends = highest.cumsum(0)
+        columns = torch.repeat_interleave(torch.arange(len(highest)), highest)
+        heights = torch.arange(len(columns)) - (ends - highest)[columns] + 1
+        # As many at once as fit into little memory; each part is a few nodes of an exported file.
+        parts = zip(torch.split(columns, STEPS), torch.split(heights, STEPS), strict=True)
+        found += [
+            CountSteps(block, own + block * len(highest), height.to(torch.uint8))
+            for own, height in parts
+        ]
+    return found
 
 
 def shared_by_products(
     counts: UInt8[Tensor, "row count"],
     turned: UInt8[Tensor, "count other"],
-    steps: Sequence[CountStep],
+    steps: Sequence[CountSteps],
 ) -> Float32[Tensor, "fingerprint row other"]:
     """`shared_counts` by products of matrices, with the `steps_of` the others.
 
@@ -79,8 +88,8 @@ def shared_by_products(
         common = torch.zeros(counts.shape[0], turned.shape[1], device=counts.device)
         for step in steps:
             if step.block == block:
-                mine = (counts.index_select(1, step.columns) >= step.height).float()
-                theirs = (turned.index_select(0, step.columns) >= step.height).float()
+                mine = (counts.index_select(1, step.columns) >= step.heights).float()
+                theirs = (turned.index_select(0, step.columns) >= step.heights[:, None]).float()
                 common = common + mine @ theirs
         union = own[:, block, None] + other[:, block] - common
         alike.append(torch.where(union > 0, common / union.clamp(min=1), 1.0))
@@ -124,13 +133,15 @@ class KernelWeights:
         values: Float[Tensor, "row value"],
         others: Float[Tensor, "other value"],
     ) -> Float[Tensor, "row other"]:
-        """The weighted sum of what `shared_counts` and `near_values` give."""
-        alike: Tensor = torch.tensordot(self.weights[: len(shared)], shared, dims=1)
+        """The weighted sum of what `shared_counts` and `near_values` give, in the weights' type."""
+        alike = self.weights[0] * shared[0].to(self.weights.dtype)
+        for weight, one in zip(self.weights[1:], shared[1:], strict=False):
+            alike = alike + weight * one.to(weight.dtype)
         if len(self.scales):
             near = near_values(values * self.scales, others * self.scales)
             alike = alike + self.weights[-1] * near
         return alike
 
-    def single(self) -> "KernelWeights":
-        """The same in single precision."""
-        return KernelWeights(self.weights.float(), self.scales.float())
+    def to(self, dtype: torch.dtype) -> "KernelWeights":
+        """The same in another precision."""
+        return KernelWeights(self.weights.to(dtype), self.scales.to(dtype))

@@ -52,8 +52,9 @@ def fit_kernel(module: CellularModule, head: KernelHead, materials: Materials) -
         _groups(head.shape),
         regressed[some],
     )
-    kernel = weights.single().alike(shared, values, values)
-    fitted = regression(kernel.double(), regressed, ridge)
+    kept = weights.to(torch.float32).to(torch.float64)  # as the head has them
+    kernel = kept.alike(shared, values.double(), values.double())
+    fitted = regression(kernel, regressed, ridge)
     slope, offset = 1.0, fitted.offset
     if module.task.kind != "regression":
         slope, offset = _as_logits(module, fitted.left_out, fitted.offset, targets)
