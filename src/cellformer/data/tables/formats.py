@@ -17,6 +17,7 @@ from cellformer.data.tables.delimited import (
     read_delimited,
     sample_of,
 )
+from cellformer.data.tables.mapped import MAPPED_FROM, mapped
 from cellformer.data.tables.sdf import is_sdf, read_sdf
 from cellformer.data.tables.smiles_lines import is_smiles_lines, read_smiles_lines
 
@@ -123,10 +124,24 @@ def _guarded(
 
 
 def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
-    rows = pyarrow.parquet.read_table(stream)
-    rows.validate(full=True)  # texts that are no UTF-8
+    large = stream.seek(0, io.SEEK_END) >= MAPPED_FROM
+    stream.seek(0)
+    if large:
+        rows = _mapped_parquet(pyarrow.parquet.ParquetFile(stream))
+    else:
+        rows = pyarrow.parquet.read_table(stream)
+        rows.validate(full=True)  # texts that are no UTF-8
     frame: pd.DataFrame = rows.to_pandas()
     return frame
+
+
+def _mapped_parquet(file: pyarrow.parquet.ParquetFile) -> pyarrow.Table:
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        for batch in file.iter_batches():
+            batch.validate(full=True)
+            yield batch
+
+    return mapped(batches(), file.schema_arrow)
 
 
 def _parquet_pieces(
