@@ -23,7 +23,7 @@ class Watched:
     seconds: float = 0.0
     processor_s: float = 0.0
     main_bytes: int = 0  # at the peak of the main process
-    worker_bytes: int = 0  # at the peak of any process that it started
+    worker_bytes: int = 0  # at the peak of any other program that it started
     with_files_bytes: int = 0  # the main process's, the pages of mapped files among it
     samples: list[tuple[float, int, int]] = field(default_factory=list)
     """Seconds, and the bytes of the main process and of the largest other one."""
@@ -52,8 +52,10 @@ def watch(command: Sequence[str], environment: Mapping[str, str]) -> Watched:
 
 def _look(main: int, found: Watched, began: float, ended: threading.Event) -> None:
     while not ended.wait(EVERY):
-        own = _status(main)
-        others = max((_status(each)["kept"] for each in _below(main)), default=0)
+        own, program = _status(main), _program(main)
+        # Between its start and its program's, a process shares the pages of the one that starts it.
+        started = [each for each in _below(main) if _program(each) != program]
+        others = max((_status(each)["kept"] for each in started), default=0)
         found.main_bytes = max(found.main_bytes, own["kept"])
         found.worker_bytes = max(found.worker_bytes, others)
         found.with_files_bytes = max(found.with_files_bytes, own["peak"])
@@ -70,6 +72,13 @@ def _status(process: int) -> dict[str, int]:
     sizes = {name: 1024 * int(told.get(name, "0").split()[0])
              for name in ("RssAnon", "RssShmem", "VmHWM")}  # fmt: skip
     return {"kept": sizes["RssAnon"] + sizes["RssShmem"], "peak": sizes["VmHWM"]}
+
+
+def _program(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _below(process: int) -> list[int]:

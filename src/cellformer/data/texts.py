@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int64
 
-from cellformer.data.tables.mapped import mapped
+from cellformer.data.mapped import mapped
 
 FEW = 1 << 14
 """Texts that are kept as Python has them, and those that are Python's at the same time."""

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellformer.data.mapped import MAPPED_FROM
 from cellformer.data.tables import delimited
 from cellformer.data.tables.delimited import Dialect, detect_separator, read_delimited
-from cellformer.data.tables.mapped import MAPPED_FROM
 
 
 @pytest.fixture(scope="module", params=[MAPPED_FROM, 0], ids=["small", "large"], autouse=True)

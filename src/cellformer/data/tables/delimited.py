@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from cellformer.data.tables.mapped import MAPPED_FROM, mapped
+from cellformer.data.mapped import MAPPED_FROM, mapped
 
 logger = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ import pyarrow
 import pyarrow.parquet
 
 from cellformer.basics.archives import one_line
+from cellformer.data.mapped import MAPPED_FROM, mapped
 from cellformer.data.tables.delimited import (
     Dialect,
     decoded,
@@ -17,7 +18,6 @@ from cellformer.data.tables.delimited import (
     read_delimited,
     sample_of,
 )
-from cellformer.data.tables.mapped import MAPPED_FROM, mapped
 from cellformer.data.tables.sdf import is_sdf, read_sdf
 from cellformer.data.tables.smiles_lines import is_smiles_lines, read_smiles_lines
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from cellformer.data.mapped import mapped
 from cellformer.data.tables import delimited, formats
-from cellformer.data.tables.mapped import mapped
 from cellformer.data.tables.table import read_table
 
 SCHEMA = pa.schema([("number", pa.int64()), ("text", pa.large_string())])
