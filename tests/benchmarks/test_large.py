@@ -26,8 +26,8 @@ def test_enumeration_ends_where_no_molecule_has_a_change_left():
 
 def test_a_command_is_watched_with_what_it_starts(tmp_path):
     program = (
-        "import subprocess, sys, time; kept = bytearray(b'x' * 60_000_000); "
-        "subprocess.run([sys.executable, '-c', 'import time; kept = bytearray(b\"x\" * 90_000_000);"
+        "import subprocess, sys, time; kept = b'x' * 60_000_000; "
+        "subprocess.run([sys.executable, '-c', 'import time; kept = b\"x\" * 90_000_000;"
         "time.sleep(.5)'])"
     )
     found = watch([sys.executable, "-c", program], environment(tmp_path))
