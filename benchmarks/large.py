@@ -119,10 +119,10 @@ def picture(rows: list[Row]) -> Figure:
                 others = [other / 1e6 for *_, other in row.samples]
                 ax.plot(times, others, color=color, lw=1, ls=":")
         ax.set_title(step, fontsize=10)
-        ax.set_ylim(bottom=0)
         ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("memory, MB")
+    axes[0].set_ylim(0, 1.05 * max(max(row.main_bytes, row.worker_bytes) for row in rows) / 1e6)
     figure.supxlabel("share of the time; dotted: the largest worker", fontsize=9)
     axes[-1].legend(title="molecules", frameon=False, fontsize=8, title_fontsize=8)
     return figure

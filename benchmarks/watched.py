@@ -59,7 +59,8 @@ def _look(main: int, found: Watched, began: float, ended: threading.Event) -> No
         found.main_bytes = max(found.main_bytes, own["kept"])
         found.worker_bytes = max(found.worker_bytes, others)
         found.with_files_bytes = max(found.with_files_bytes, own["peak"])
-        found.samples.append((time.monotonic() - began, own["kept"], others))
+        if own["kept"]:  # it has not ended
+            found.samples.append((time.monotonic() - began, own["kept"], others))
 
 
 def _status(process: int) -> dict[str, int]:

@@ -53,7 +53,7 @@ def patches() -> str:
 def large() -> str:
     """Sets of many molecules: seconds of the processor, disk and memory of each step."""
     rows = [
-        "| step | processor | a second | on disk, each | memory | of a worker | with mapped files |",
+        "| step | processor | a second | each on disk | memory | of a worker | with mapped files |",
         "|---|---|---|---|---|---|---|",
     ]
     for row in _read("large")["rows"]:

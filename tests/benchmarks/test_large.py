@@ -41,10 +41,12 @@ def test_every_size_is_a_line_of_each_step(tmp_path):
     assert sizes_up_to(10_000) == [10_000]
     assert sizes_up_to(400_000) == [10_000, 100_000, 400_000]
     rows = [
-        Row("", step, size, 1.0, 1.0, 1.0, 1, 5_000_000, 0, 9, [(0.1, 4, 0), (1.0, 5, 0)], 1)
-        for step in ("prepare", "train")
+        Row("", step, size, 1.0, 1.0, 1.0, 1, most, 0, 9, [(0.1, 4, 0), (1.0, most, 0)], 1)
+        for step, most in (("prepare", 5_000_000), ("train", 50_000_000))
         for size in (10_000, 100_000)
     ]
     axes = picture(rows).axes
     assert [ax.get_title() for ax in axes] == ["prepare", "train"]
+    assert axes[0].get_ylim()[0] == 0
+    assert 50 < axes[0].get_ylim()[1] == axes[1].get_ylim()[1] < 60
     assert [line.get_label() for line in axes[0].lines] == ["10,000", "100,000"]
