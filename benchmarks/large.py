@@ -124,7 +124,12 @@ def picture(rows: list[Row]) -> Figure:
     axes[0].set_ylabel("memory, MB")
     axes[0].set_ylim(0, 1.05 * max(max(row.main_bytes, row.worker_bytes) for row in rows) / 1e6)
     figure.supxlabel("share of the time; dotted: the largest worker", fontsize=9)
-    axes[-1].legend(title="molecules", frameon=False, fontsize=8, title_fontsize=8)
+    lines = {
+        line.get_label(): line for ax in axes for line in ax.lines if line.get_linestyle() == "-"
+    }
+    figure.legend(
+        lines.values(), lines.keys(), title="molecules", loc="outside right", frameon=False
+    )
     return figure
 
 
