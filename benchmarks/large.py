@@ -128,7 +128,7 @@ def picture(rows: list[Row]) -> Figure:
         line.get_label(): line for ax in axes for line in ax.lines if line.get_linestyle() == "-"
     }
     figure.legend(
-        lines.values(), lines.keys(), title="molecules", loc="outside right", frameon=False
+        lines.values(), lines.keys(), title="molecules", loc="outside right center", frameon=False
     )
     return figure
 
