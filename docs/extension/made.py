@@ -36,6 +36,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "timings": measurements.timings,
     "memory": measurements.memory,
     "patches": measurements.patches,
+    "large": measurements.large,
     "machine": measurements.machine,
     "floors": floors.table,
     "licenses": licenses.licenses,

@@ -50,6 +50,25 @@ def patches() -> str:
     return "\n".join(rows)
 
 
+def large() -> str:
+    """Sets of many molecules: seconds of the processor, disk and memory of each step."""
+    rows = [
+        "| step | processor | a second | each on disk | memory | of a worker | with mapped files |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in _read("large")["rows"]:
+        memory = " | ".join(
+            f"{row[key] / 1e6:,.0f} MB" if row[key] else "-"
+            for key in ("main_bytes", "worker_bytes", "with_files_bytes")
+        )
+        disk = f"{row['disk_bytes'] / row['molecules'] / 1e3:.1f} kB"
+        rows.append(
+            f"| {row['case']} | {_seconds(row['processor_s'])} | {row['rate']:,.0f} | {disk} "
+            f"| {memory} |"
+        )
+    return "\n".join(rows)
+
+
 def machine(name: str) -> str:
     """Where and with what a file was measured, as a sentence."""
     found = _read(name)

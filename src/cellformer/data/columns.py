@@ -24,6 +24,8 @@ Column: TypeAlias = NDArray[Any]
 """Numbers (float64, NaN where missing), or words (objects, None where missing)."""
 MOST_GUESSED = 5
 """Of this many classes none needs to be named as a classification, however few the rows."""
+STRETCH = 1 << 14
+"""Cells that are looked at together, where each can be understood alone."""
 ELSE_CLASSES = "or set data.kind to multiclass if the column names classes"
 
 logger = logging.getLogger(__name__)
@@ -122,6 +124,12 @@ def _target(
 ) -> ParsedColumn:
     if pd.api.types.is_numeric_dtype(cells):  # boolean too
         return ParsedColumn(cells.to_numpy(np.float64, na_value=np.nan), unit or "")
+    numbers = _plain_numbers(cells, reading)
+    if numbers is not None:
+        told = unit or ""
+        if told:
+            logger.info("%s: column %r: its numbers are in %s", reading.where, name, told)
+        return ParsedColumn(numbers, told)
     texts = texts_of(cells)
     read = read_quantities(texts, reading.decimal_comma)
     plain = not read.unread.any() and not (read.bounds | (read.units != "")).any()
@@ -152,6 +160,23 @@ def _target(
     bounds = [np.where(read.sides == side, read.values, np.nan) for side in (1, -1)]
     exact = np.where(read.bounds, np.nan, read.values)
     return ParsedColumn(exact, told, np.stack(bounds, axis=1))
+
+
+def _plain_numbers(cells: "pd.Series[Any]", reading: Reading) -> Float64[np.ndarray, " row"] | None:
+    """The cells as numbers, where each is blank or a number alone, and some are numbers; else None.
+
+    They are looked at some at a time, so that few of them are Python's texts at once.
+    """
+    parts = []
+    for start in range(0, len(cells), STRETCH):
+        texts = texts_of(cells.iloc[start : start + STRETCH])
+        read = read_quantities(texts, reading.decimal_comma)
+        beside = read.unread | read.marked | read.commas | read.bounds | (read.units != "")
+        if beside.any():
+            return None
+        parts.append(read.values)
+    values = np.concatenate([np.zeros(0), *parts])
+    return None if np.isnan(values).all() else values
 
 
 def _words(name: str, read: Quantities, reading: Reading) -> Column:

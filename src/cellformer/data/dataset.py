@@ -1,8 +1,9 @@
 """What a source of data gives: graphs, targets, a split, and the task they pose."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
@@ -134,7 +135,7 @@ def graph_of(graphs: GraphSequence, row: int) -> Graph:
 class SmilesList:
     """Molecules as SMILES, parsed when asked for."""
 
-    smiles: tuple[str, ...]
+    smiles: Sequence[str]
     scheme: MoleculeScheme = "standard"  # which features atoms and bonds get
     descriptors: MoleculeDescriptors = "none"  # which the molecules get
 
@@ -166,14 +167,14 @@ class SmilesList:
 
     def part(self, start: int, stop: int) -> "SmilesList":
         """The rows ``start:stop``."""
-        return replace(self, smiles=self.smiles[start:stop])
+        return replace(self, smiles=tuple(self.smiles[start:stop]))
 
     def digest(self) -> str:
         """Of the strings, the features and the RDKit version that makes them."""
         from rdkit import __version__
 
         described = () if self.descriptors == "none" else (f"descriptors {self.descriptors}",)
-        return digest_of([__version__, self.scheme, *described, *self.smiles])
+        return digest_of(chain((__version__, self.scheme, *described), self.smiles))
 
 
 def descriptors_of(graphs: GraphSequence, rows: Int64[np.ndarray, " row"]) -> Descriptors | None:
@@ -253,7 +254,7 @@ class GraphSet:
         return self.task_or_none
 
     @property
-    def smiles(self) -> tuple[str, ...]:
+    def smiles(self) -> Sequence[str]:
         """The SMILES of every row; raises ValueError where the source has none."""
         if not isinstance(self.graphs, SmilesList):
             raise ValueError(
@@ -262,7 +263,7 @@ class GraphSet:
         return self.graphs.smiles
 
     @property
-    def smiles_or_none(self) -> tuple[str, ...] | None:
+    def smiles_or_none(self) -> Sequence[str] | None:
         """The SMILES of every row, where the source consists of SMILES."""
         return self.graphs.smiles if isinstance(self.graphs, SmilesList) else None
 

@@ -1,12 +1,14 @@
 """Which fragments of a molecule count: all, or the largest one without salts and solvents."""
 
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import get_args
 
 from cellformer.basics.checks import one_of
 from cellformer.chemistry.fragments import Fragments, largest_fragment
 from cellformer.data.dataset import GraphSet, SmilesList
+from cellformer.data.texts import as_before
 
 logger = logging.getLogger(__name__)
 
@@ -33,19 +35,25 @@ def keep_fragments(source: GraphSet, which: Fragments) -> GraphSet:
             f"{source.name}: the largest fragment has its atoms in another order than the lists of "
             "targets; set data.fragments to all"
         )
-    smiles = source.smiles
-    kept, faults = list(smiles), dict(source.faults)
-    for row, text in enumerate(smiles):
-        try:
-            kept[row] = largest_fragment(text)
-        except ValueError as error:
-            faults.setdefault(row, str(error))
-    shortened = sum(one is not other for one, other in zip(smiles, kept, strict=True))
+    smiles, faults = source.smiles, dict(source.faults)
+    shortened = 0
+
+    def largest() -> Iterator[str]:
+        nonlocal shortened
+        for row, text in enumerate(smiles):
+            kept = text
+            try:
+                kept = largest_fragment(text)
+            except ValueError as error:
+                faults.setdefault(row, str(error))
+            shortened += kept is not text
+            yield kept
+
+    graphs = replace(source.graphs, smiles=as_before(smiles, largest()))
     logger.info(
         "%s: the largest fragment was taken of %d of %d molecules, which have several",
         source.name,
         shortened,
         len(smiles),
     )
-    graphs = replace(source.graphs, smiles=tuple(kept))
     return replace(source, graphs=graphs, digest=graphs.digest(), faults=faults)

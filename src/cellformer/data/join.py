@@ -11,6 +11,7 @@ from jaxtyping import Float32, Int64
 from cellformer.complexes.graph import Graph
 from cellformer.complexes.many.ragged import joined_bounds
 from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList, digest_of
+from cellformer.data.texts import joined_texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ def join(sets: Sequence[GraphSet]) -> GraphSet:
             raise ValueError(f"{first.name}: the molecules of the files have different features")
         if len({each.descriptors for each in lists}) > 1:
             raise ValueError(f"{first.name}: the molecules of the files have different descriptors")
-        smiles = tuple(text for each in lists for text in each.smiles)
+        smiles = joined_texts([each.smiles for each in lists])
         joined = SmilesList(smiles, lists[0].scheme, lists[0].descriptors)
         digest = joined.digest()
     else:

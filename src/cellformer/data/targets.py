@@ -90,7 +90,7 @@ def _column(values: Column | Sequence[Value]) -> Column:
 def _known(values: Column | Sequence[Value]) -> list[Any]:
     """The different values that occur, in order."""
     column = _column(values)
-    return sorted(set(column[~pd.isna(column)].tolist()))
+    return sorted(set(pd.unique(column[~pd.isna(column)]).tolist()))
 
 
 def _numbers(values: Column, where: str) -> Float64[np.ndarray, " row"]:

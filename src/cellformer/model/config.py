@@ -194,12 +194,18 @@ class DescriptorShape:
         return self.counts + len(self.mean)
 
     @classmethod
-    def of(cls, descriptors: "Descriptors | None") -> "DescriptorShape | None":
-        """Of these complexes, those of the training part; None where there are no descriptors."""
+    def of(
+        cls, descriptors: "Descriptors | None", chosen: Any = slice(None)
+    ) -> "DescriptorShape | None":
+        """Of the chosen complexes, those of the training part; None where there are no descriptors.
+
+        One column is in memory at a time.
+        """
         if descriptors is None or not sum(descriptors.columns):
             return None
         mean, deviation, blank = [], [], []
-        for column in descriptors.values.T.astype("float64"):
+        for number in range(descriptors.columns[1]):
+            column = descriptors.values[chosen, number].astype("float64")
             known = column[column == column]  # NaN equals nothing
             spread = float(known.std()) if len(known) else 0.0
             mean.append(float(known.mean()) if len(known) else 0.0)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int64
 from torch import nn
 
-from cellformer.complexes.many.ragged import RaggedComplexes, ranges
+from cellformer.complexes.many.ragged import RaggedComplexes, ranges, stretches
 from cellformer.model.descriptors import CountHead
 from cellformer.model.embedding import FeatureEmbedding
 
@@ -25,9 +25,12 @@ def silence_unseen(
         if isinstance(module, FeatureEmbedding):
             _silence_categories(module, int(name.rpartition(".")[2]), complexes, chosen)
         elif isinstance(module, CountHead) and complexes.descriptors is not None:
-            unseen = ~complexes.descriptors.counts[chosen].any(axis=0)
+            counts = complexes.descriptors.counts
+            seen = np.zeros(counts.shape[1], bool)
+            for some in stretches(chosen):
+                seen |= counts[some].any(axis=0)
             with torch.no_grad():
-                module.hidden.weight[:, np.flatnonzero(unseen)] = 0
+                module.hidden.weight[:, np.flatnonzero(~seen)] = 0
 
 
 def _silence_categories(
@@ -39,8 +42,10 @@ def _silence_categories(
     if module.table is None:
         return
     cells = complexes.ranks[rank]
-    rows, _ = ranges(cells.offsets[chosen], cells.offsets[chosen + 1])
-    seen = module.rows_of(torch.from_numpy(np.asarray(cells.discrete[rows], np.int64)))
-    unseen = np.setdiff1d(np.arange(len(module.table.weight)), seen)
+    seen = np.zeros(len(module.table.weight), bool)
+    for some in stretches(chosen):
+        rows, _ = ranges(cells.offsets[some], cells.offsets[some + 1])
+        categories = torch.from_numpy(np.asarray(cells.discrete[rows], np.int64))
+        seen[module.rows_of(categories).numpy()] = True
     with torch.no_grad():
-        module.table.weight[unseen] = 0
+        module.table.weight[np.flatnonzero(~seen)] = 0

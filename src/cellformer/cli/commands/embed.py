@@ -47,6 +47,7 @@ def run(arguments: Namespace) -> int:
     output = free_output(arguments)
     import numpy as np
 
+    from cellformer.basics.growing import save_rows
     from cellformer.data.preparation import Source
     from cellformer.data.tables.delimited import Dialect
     from cellformer.data.tables.frames import attach
@@ -95,9 +96,8 @@ def run(arguments: Namespace) -> int:
             else (found(own, table) for table, own in in_pieces(ensemble, pieces))
         )
         if array and output is not None:
-            every = np.concatenate([vectors.vectors for vectors, _ in parts])
             with replace_atomically(output) as unfinished, unfinished.open("wb") as file:
-                np.save(file, every)
+                save_rows(file, (vectors.vectors for vectors, _ in parts))
         elif pieces is None:
             frame, dialect = next(told(*part) for part in parts)
             write_table(frame, output, dialect)

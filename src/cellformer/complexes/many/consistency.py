@@ -12,7 +12,7 @@ from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 Fault: TypeAlias = tuple[str, str]
 """The array, by its name in a store, and what is wrong with it."""
 
-CHUNK = 1_000_000  # faces looked at together, unless one complex has more
+CHUNK = 1_000_000  # offsets, and faces unless one complex has more, that are looked at together
 KINDS = {"offsets": ("i", 1), "face_offsets": ("i", 1), "faces": ("i", 1), "signs": ("i", 1),
          "discrete": ("i", 2), "continuous": ("f", 2), "encodings": ("f", 2),
          "signed": ("f", 2)}  # fmt: skip
@@ -93,8 +93,10 @@ def _wrong_rows(ragged: RaggedComplexes) -> Fault | None:
 
 def _are_offsets(offsets: NDArray[Any], end: int) -> bool:
     """Whether they rise from 0 to the end."""
-    rising = len(offsets) > 0 and bool((offsets[1:] >= offsets[:-1]).all())
-    return rising and bool(offsets[0] == 0) and bool(offsets[-1] == end)
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != end:
+        return False
+    starts = range(0, len(offsets), CHUNK)
+    return all(bool((np.diff(offsets[at : at + CHUNK + 1]) >= 0).all()) for at in starts)
 
 
 def _reaches_outside(rank: RaggedRank, below: RaggedRank | None) -> bool:

@@ -1,7 +1,7 @@
 """Many complexes as a few flat arrays: what the store memory-maps and what batches are cut from."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -228,6 +228,16 @@ def ranges(
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
+
+
+STRETCH = 4096
+"""Complexes that are looked at together where many are."""
+
+
+def stretches(chosen: Int64[np.ndarray, " chosen"]) -> Iterator[Int64[np.ndarray, " some"]]:
+    """The chosen ones, some at a time, so that what is read for them stays small."""
+    for start in range(0, len(chosen), STRETCH):
+        yield chosen[start : start + STRETCH]
 
 
 def joined_bounds(

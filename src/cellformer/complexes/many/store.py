@@ -5,7 +5,6 @@ No pickles, so that a store stays readable for years and opening one runs no cod
 
 import hashlib
 import json
-import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,8 @@ from cellformer.basics.sealed import FaultError, read_sealed, sealed
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.consistency import fault_of
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
-from cellformer.complexes.many.writing import ArrayKind, StorePart, file_name, part_of, write_parts
+from cellformer.complexes.many.recorded import Kinds, PackedArrays, StoredArray
+from cellformer.complexes.many.writing import StorePart, file_name, part_of, write_parts
 
 Meta: TypeAlias = dict[str, Any]
 """What the writer wishes to remember with the arrays; anything that JSON can hold."""
@@ -35,21 +35,6 @@ MANIFEST = "manifest.json"
 
 class StoreError(FaultError):
     """A store that is missing, incomplete, damaged, or of another format."""
-
-
-@dataclass(frozen=True)
-class StoredArray:
-    """What a manifest records of an array."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    bytes: int  # of the whole file
-    sha256: str  # of its numbers
-
-    @property
-    def start(self) -> int:
-        """The byte of the file where its numbers begin."""
-        return self.bytes - math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -209,8 +194,10 @@ def unfinished_folder(path: Path) -> Path:
 def _stored_part(path: Path) -> StorePart:
     """A store whose arrays are mapped, and compared with their checksums, when they are read."""
     manifest, _ = _read_manifest(path)
-    recorded = manifest.arrays
-
+    try:
+        recorded = PackedArrays.of(manifest.arrays)
+    except ValueError as error:
+        raise StoreError(f"{path / MANIFEST}: {error}", _again(path)) from None
     absent = _absent_signed(manifest)
 
     def read(name: str) -> NDArray[Any]:
@@ -221,12 +208,7 @@ def _stored_part(path: Path) -> StorePart:
         return array
 
     return StorePart(
-        manifest.complexes,
-        manifest.ranks,
-        manifest.target_rank,
-        {name: ArrayKind(each.shape, np.dtype(each.dtype)) for name, each in recorded.items()}
-        | {name: ArrayKind(array.shape, array.dtype) for name, array in absent.items()},
-        read,
+        manifest.complexes, manifest.ranks, manifest.target_rank, Kinds(recorded, absent), read
     )
 
 

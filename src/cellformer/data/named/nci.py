@@ -11,7 +11,7 @@ Cent. Sci. 2018) without their standardization.
 
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,7 @@ def _read(kept: Path) -> Computed | None:
     return arrays["targets"], {name: arrays[name] for name in PARTS}
 
 
-def _compute(smiles: tuple[str, ...], kept: Path, shown: bool) -> Computed:
+def _compute(smiles: Sequence[str], kept: Path, shown: bool) -> Computed:
     score = penalized_logp()
     values = []
     with progress("Computing the targets of nci", len(smiles), shown) as done:

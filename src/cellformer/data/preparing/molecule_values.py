@@ -59,25 +59,25 @@ def molecule_values(
     ``workers`` > 0 that many processes compute. What was computed is kept if the work is
     interrupted. ``title`` stands before the progress.
     """
-    stretches = [*_stretches(compute, smiles, cache_dir)]
     found: dict[int, Values] = {}
-    missing = []
-    for stretch in stretches:
+    missing: set[int] = set()
+    for stretch in _stretches(compute, smiles, cache_dir):
         known = (kept_arrays(stretch.file) or {}).get("values")
         if known is not None and len(known) == len(stretch.smiles):
             found[stretch.start] = known
         else:
-            missing.append(stretch)
+            missing.add(stretch.start)
     done_before = sum(map(len, found.values()))
     execute = LocalProcesses(workers) if workers else one_by_one
     shown = len(smiles) - done_before >= SHOWN_FROM
     with progress(title, len(smiles), shown, done=done_before) as done:
-        for start, values in execute(missing):
+        every = _stretches(compute, smiles, cache_dir) if missing else ()
+        for start, values in execute(each for each in every if each.start in missing):
             found[start] = values
             done(len(values))
-    if not stretches:
+    if not found:
         return compute(())
-    return np.concatenate([found[stretch.start] for stretch in stretches])
+    return np.concatenate([found[start] for start in sorted(found)])
 
 
 def _stretches(

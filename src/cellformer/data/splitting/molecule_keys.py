@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Int64
@@ -29,7 +30,7 @@ def molecule_keys(
     """
     from rdkit import __version__
 
-    key = digest_of(["1", __version__, *smiles])[:32]
+    key = digest_of(chain(("1", __version__), smiles))[:32]
     kept = cache_entry("molecule-keys", f"{key}.npz", cache_dir)
     known = (kept_arrays(kept) or {}).get("keys")
     if known is not None and known.shape == (len(smiles),) and known.dtype == np.int64:

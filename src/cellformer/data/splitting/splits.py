@@ -1,7 +1,6 @@
 """Which rows train, validate and test."""
 
 import heapq
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -9,6 +8,7 @@ from jaxtyping import Int64
 
 from cellformer.chemistry.limits import MAX_DRAWN_ATOMS
 from cellformer.data.dataset import PARTS
+from cellformer.data.splitting.molecule_keys import number_of
 
 Split = dict[str, Int64[np.ndarray, " _"]]
 
@@ -81,34 +81,37 @@ def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = (0.8, 0.1
     to no part. Indices ascend.
     """
     keys = scaffold_groups(smiles)
-    groups: dict[int, list[int]] = defaultdict(list)
-    for row, key in enumerate(keys.tolist()):
-        if key >= 0:
-            groups[key].append(row)
-    rows = sum(map(len, groups.values()))
-    train_end, val_end = _ends(rows, fractions)
-    train: list[int] = []
-    val: list[int] = []
-    test: list[int] = []
-    for group in sorted(groups.values(), key=lambda rows: (len(rows), rows[0]), reverse=True):
-        if len(train) + len(group) <= train_end:
-            train += group
-        elif len(train) + len(val) + len(group) <= val_end:
-            val += group
+    rows = np.flatnonzero(keys >= 0)
+    _, first, members, sizes = np.unique(
+        keys[rows], return_index=True, return_inverse=True, return_counts=True
+    )
+    train_end, val_end = _ends(len(rows), fractions)
+    train = val = 0
+    part_of = np.zeros(len(sizes), np.int8)
+    for group in np.lexsort((first, sizes))[::-1].tolist():
+        size = int(sizes[group])
+        if train + size <= train_end:
+            train += size
+        elif train + val + size <= val_end:
+            val += size
+            part_of[group] = 1
         else:
-            test += group
-    return _named(np.sort(np.asarray(part, np.int64)) for part in (train, val, test))
+            part_of[group] = 2
+    return _named(rows[part_of[members] == number] for number in range(len(PARTS)))
 
 
 def scaffold_groups(smiles: Sequence[str]) -> Int64[np.ndarray, " row"]:
     """A number from 0 per row, equal for equal scaffolds; different ones below 0 if not valid."""
-    numbers: dict[str, int] = {}
-    scaffolds = [scaffold_of(text) for text in smiles]
-    keys = [
-        -1 - row if scaffold is None else numbers.setdefault(scaffold, len(numbers))
-        for row, scaffold in enumerate(scaffolds)
-    ]
-    return np.array(keys, np.int64)
+    keys = -1 - np.arange(len(smiles))
+    numbers = np.zeros(len(smiles), np.int64)
+    valid = np.zeros(len(smiles), bool)
+    for row, text in enumerate(smiles):
+        scaffold = scaffold_of(text)
+        if scaffold is not None:
+            valid[row], numbers[row] = True, number_of(scaffold)
+    _, first, members = np.unique(numbers[valid], return_index=True, return_inverse=True)
+    keys[valid] = np.argsort(np.argsort(first))[members]  # by where each is met first
+    return keys
 
 
 def scaffold_of(smiles: str) -> str | None:

@@ -19,6 +19,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
+from cellformer.data.mapped import MAPPED_FROM, mapped
+
 logger = logging.getLogger(__name__)
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -56,10 +58,15 @@ def read_delimited(
     Windows-1252 too, with a warning. Lines that are blank are no rows. Raises ValueError,
     naming ``where`` and the line, if the text is not a table.
     """
+    large = stream.seek(0, io.SEEK_END) >= MAPPED_FROM
+    stream.seek(0)
     with _readable(where):
         written = _looked_into(stream, where, separator, charset)
-        with _in_charset(where, written.charset):
-            return _cells(written, where), written.dialect
+        if not large:
+            with _in_charset(where, written.charset):
+                return _cells(written, where), written.dialect
+    table = mapped(_batches(written, where), pa.schema(_kinds(written, pa.large_string())))
+    return _framed(table, written), written.dialect
 
 
 def delimited_pieces(
@@ -271,36 +278,44 @@ def _cells(written: _Written, where: str) -> pd.DataFrame:
 
 def _pieces(written: _Written, where: str, rows: int) -> Iterator[pd.DataFrame]:
     """The rows below the header, so many at a time; the last may have fewer."""
-    options = _options(written)
-    options["read_options"].block_size = BLOCK_BYTES
     waiting: list[pa.RecordBatch] = []
-    count, skipped = 0, False
-    try:
-        with pyarrow.csv.open_csv(**options) as reader:
-            for batch in reader:
-                own = batch if skipped or not batch.num_rows else batch.slice(1)
-                skipped = skipped or bool(batch.num_rows)
-                waiting.append(own)
-                count += own.num_rows
-                while count >= rows:
-                    table = pa.Table.from_batches(waiting)
-                    yield _framed(table.slice(0, rows), written)
-                    waiting = table.slice(rows).to_batches()
-                    count -= rows
-    except pa.ArrowInvalid as error:
-        raise _explained(error, written, where) from None
+    count = 0
+    for batch in _batches(written, where):
+        waiting.append(batch)
+        count += batch.num_rows
+        while count >= rows:
+            table = pa.Table.from_batches(waiting)
+            yield _framed(table.slice(0, rows), written)
+            waiting = table.slice(rows).to_batches()
+            count -= rows
     if count:
         yield _framed(pa.Table.from_batches(waiting), written)
 
 
+def _batches(written: _Written, where: str) -> Iterator[pa.RecordBatch]:
+    """The rows below the header, as many at a time as `BLOCK_BYTES` hold."""
+    options = _options(written)
+    options["read_options"].block_size = BLOCK_BYTES
+    schema, skipped = pa.schema(_kinds(written, pa.large_string())), False
+    with _readable(where), _in_charset(where, written.charset):
+        try:
+            with pyarrow.csv.open_csv(**options) as reader:
+                for batch in reader:
+                    own = batch if skipped or not batch.num_rows else batch.slice(1)
+                    skipped = skipped or bool(batch.num_rows)
+                    yield own.cast(schema)
+        except pa.ArrowInvalid as error:
+            raise _explained(error, written, where) from None
+
+
 def _options(written: _Written) -> dict[str, Any]:
     """How pyarrow is to read a text; columns are named by number, and the header is a row."""
-    names = [str(number) for number in range(len(written.header))]
+    kinds = dict(_kinds(written, pa.string()))
     utf8 = written.charset.startswith("utf-8")
     return {
         "input_file": pa.PythonFile(written.text, "r"),
         "read_options": pyarrow.csv.ReadOptions(
-            column_names=names, encoding="utf8" if utf8 else written.charset
+            column_names=[*kinds], encoding="utf8" if utf8 else written.charset
         ),
         "parse_options": pyarrow.csv.ParseOptions(
             delimiter=written.separator,
@@ -308,9 +323,14 @@ def _options(written: _Written) -> dict[str, Any]:
             invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
         ),
         "convert_options": pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            column_types=kinds, strings_can_be_null=False
         ),
     }
+
+
+def _kinds(written: _Written, kind: pa.DataType) -> list[tuple[str, pa.DataType]]:
+    """The names of the columns, their numbers, and what is in them."""
+    return [(str(number), kind) for number in range(len(written.header))]
 
 
 def _framed(table: pa.Table, written: _Written) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pyarrow
 import pyarrow.parquet
 
 from cellformer.basics.archives import one_line
+from cellformer.data.mapped import MAPPED_FROM, mapped
 from cellformer.data.tables.delimited import (
     Dialect,
     decoded,
@@ -123,10 +124,24 @@ def _guarded(
 
 
 def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
-    rows = pyarrow.parquet.read_table(stream)
-    rows.validate(full=True)  # texts that are no UTF-8
+    large = stream.seek(0, io.SEEK_END) >= MAPPED_FROM
+    stream.seek(0)
+    if large:
+        rows = _mapped_parquet(pyarrow.parquet.ParquetFile(stream))
+    else:
+        rows = pyarrow.parquet.read_table(stream)
+        rows.validate(full=True)  # texts that are no UTF-8
     frame: pd.DataFrame = rows.to_pandas()
     return frame
+
+
+def _mapped_parquet(file: pyarrow.parquet.ParquetFile) -> pyarrow.Table:
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        for batch in file.iter_batches():
+            batch.validate(full=True)
+            yield batch
+
+    return mapped(batches(), file.schema_arrow)
 
 
 def _parquet_pieces(

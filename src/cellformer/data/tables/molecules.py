@@ -30,8 +30,9 @@ from cellformer.data.tables.atom_targets import (
     read_atom_targets,
     told_by_names,
 )
-from cellformer.data.tables.table import Table
+from cellformer.data.tables.table import Table, arrow_column
 from cellformer.data.targets import Columns, classification_of, encode_targets, make_task
+from cellformer.data.texts import trimmed
 
 _PART_OF = {"train": "train", "training": "train", "val": "val", "valid": "val",
             "validation": "val", "test": "test"}  # fmt: skip
@@ -123,10 +124,13 @@ def _bounds(parsed: Sequence[ParsedColumn]) -> Float[np.ndarray, "row side"] | N
     return narrowed(sides.reshape(len(none), -1))
 
 
-def smiles_of(table: Table, column: str | None = None) -> tuple[str, ...]:
+def smiles_of(table: Table, column: str | None = None) -> Sequence[str]:
     """The SMILES of every row, empty where there is none."""
     name = table.smiles_column(column)
     cells = table.column(name)
+    known = arrow_column(cells)
+    if known is not None:
+        return trimmed(known)
     texts = cells.astype(object).where(cells.notna(), "")
     kind = pd.api.types.infer_dtype(texts)
     if kind not in ("string", "empty"):
@@ -244,9 +248,9 @@ def _kind(parsed: dict[str, ParsedColumn], table: Table) -> Kind:
         return classification_of(columns, where)
     if any(column.unit for column in parsed.values()):
         return "regression"
-    known = [column.values[~np.isnan(column.values)] for column in parsed.values()]
-    everything = np.unique(np.concatenate(known)).tolist()
-    two = all(len(np.unique(values)) <= 2 for values in known)
+    known = [np.unique(column.values[~np.isnan(column.values)]) for column in parsed.values()]
+    two = all(len(values) <= 2 for values in known)
+    everything = np.unique(np.concatenate(known)).tolist() if two else []
     if two and (len(everything) == 2 or set(everything) <= {0, 1}):
         return "binary" if all(map(float.is_integer, everything)) else "regression"
     return "regression"
@@ -257,13 +261,15 @@ def _split(table: Table, column: str | None) -> dict[str, NDArray[np.int64]] | N
     if column is None and not named:
         return None
     name = column or named[0]
-    words = table.column(name).fillna("").astype(str).str.strip().str.lower()
-    parts = words.map({**_PART_OF, "": ""})
-    if parts.isna().any():
-        row = int(parts.isna().to_numpy().argmax())
+    codes, found = pd.factorize(table.column(name).fillna("").astype(str))
+    words = [word.strip().lower() for word in found]
+    known = {**_PART_OF, "": ""}
+    strange = np.array([word not in known for word in words], bool)[codes]
+    if strange.any():
+        row = int(strange.argmax())
         raise ValueError(
-            f"{table.where}: column {name!r}, row {row} (counted from 0) is {words.iloc[row]!r}; "
+            f"{table.where}: column {name!r}, row {row} (counted from 0) is {words[codes[row]]!r}; "
             "expected train, val or test, or a blank for a row that is in none"
         )
-    chosen = parts.to_numpy(dtype=np.str_)
-    return {part: np.flatnonzero(chosen == part) for part in PARTS}
+    own = np.array([known[word] for word in words], np.str_)
+    return {part: np.flatnonzero(np.isin(codes, np.flatnonzero(own == part))) for part in PARTS}

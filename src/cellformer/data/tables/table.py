@@ -119,6 +119,16 @@ class Table:
         )
 
 
+def arrow_column(cells: "pd.Series[Any]") -> pa.ChunkedArray | None:
+    """A column of texts as Arrow has it, not copied; None for any other, which Python has."""
+    kind = cells.dtype
+    if not isinstance(kind, pd.StringDtype) or kind.storage != "pyarrow":
+        return None
+    known = pa.array(cells.array)
+    chunked = known if isinstance(known, pa.ChunkedArray) else pa.chunked_array([known])
+    return chunked.cast(pa.large_string())
+
+
 def _spelled(name: str) -> str:
     """A name in small letters, with an underscore for blanks and hyphens."""
     return re.sub(r"[\s_-]+", "_", name.strip().lower())

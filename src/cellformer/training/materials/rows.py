@@ -20,6 +20,7 @@ from cellformer.data.splitting.splits import (
     scaffold_groups,
     scaffold_split,
 )
+from cellformer.data.texts import ChosenTexts
 from cellformer.training.config import DataConfig
 from cellformer.training.materials.preparation import check_use
 
@@ -196,13 +197,13 @@ def _divide(config: DataConfig, source: GraphSet, chosen: Int64[np.ndarray, " ch
     count = len(chosen)
     if config.folds is not None:
         groups = (
-            scaffold_groups([source.smiles[row] for row in chosen])
+            scaffold_groups(ChosenTexts(source.smiles, chosen))
             if config.split == "scaffold"
             else molecule_groups(config, source, chosen)
         )
         return fold_split(count, config.folds, config.fold, config.seed_of_split, groups)
     if config.split == "scaffold":
-        return scaffold_split([source.smiles[row] for row in chosen], config.shares)
+        return scaffold_split(ChosenTexts(source.smiles, chosen), config.shares)
     groups = molecule_groups(config, source, chosen)
     return random_split(count, config.shares, config.seed_of_split, groups)
 

@@ -50,8 +50,8 @@ class Recipe:
         # No vertex is ever reversed: its potential is a value like any other.
         shape = DataShape.of(complexes, outputs, task.rank, flips=task.flips and task.rank != 0)
         if complexes.descriptors is not None:
-            known = complexes.descriptors.take(materials.split["train"])
-            shape = replace(shape, descriptors=DescriptorShape.of(known))
+            described = DescriptorShape.of(complexes.descriptors, materials.split["train"])
+            shape = replace(shape, descriptors=described)
         if plan is None:
             plan = attention_plan(config.attention, len(complexes.ranks) - 1)
         model = ModelConfig(config.model, shape)
