@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ class Tables:
 
     def __init__(self, folder: Path, commands: Commands):
         self.commands = commands
+        self.counts: Counter[str] = Counter()
         self.folder = folder
         lines = "".join(f"{smiles},{len(smiles) / 2}\n" for smiles in SMILES)
         (folder / "right.csv").write_text(f"smiles,y\n{lines}", encoding="utf-8")
@@ -68,6 +70,7 @@ class Tables:
         """Raises BrokenError where a row is lost, or a failure is not told in one line."""
         table = odd_table(rng)
         (folder / "odd.csv").write_bytes(table.raw)
+        self.counts["rows"] += len(table.rows)
         if rng.integers(3):
             return self._predict(table, folder)
         return self._train(table, folder)
