@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks import campaigns
 from benchmarks.accuracy.table import Score, Scores, geometric_mean, lines, ratios
 from benchmarks.kept import RESULTS, ROOT, Kept, kept_json
 from benchmarks.paired import differences, read
@@ -77,6 +78,7 @@ def claims() -> Iterator[Claim]:
     yield from _of_choosing(kept, ring)
     yield from _of_small_tables()
     yield from _of_topology()
+    yield from _of_campaigns()
 
 
 def chosen_by_validation(kept: dict[str, Kept]) -> list[str]:
@@ -288,6 +290,19 @@ LEARNERS = {
     "gps": "GPS (PyG)",
     "gin": "GIN (PyG)",
 }
+
+
+def _of_campaigns() -> Iterator[Claim]:
+    page, sittings = "docs/reliability.md", campaigns.read(campaigns.KEPT)
+    last = campaigns.latest(sittings)
+    if last is None:
+        return
+    found = campaigns.totals(sittings, last.source)
+    whole = not campaigns.missing(found)
+    told = "an hour of each campaign without a find" if whole else "not yet an hour of each"
+    yield Claim(page, f"with the program of commit `{last.commit}`, {told}", "campaigns.json")
+    for line in campaigns.table(found)[2:]:
+        yield Claim(page, line, "campaigns.json")
 
 
 def _of_topology() -> Iterator[Claim]:

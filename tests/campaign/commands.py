@@ -213,7 +213,9 @@ def _waited(child: int, began: float, order: dict[str, Any] | None) -> tuple[int
     kill = Kill(**order) if order else None
     hangs, hit = False, ""
     while True:
-        found, status = os.waitpid(child, os.WNOHANG)
+        found, status = os.waitpid(-1, os.WNOHANG)
+        if found not in (0, child):
+            continue  # one that was left to itself, and has ended
         if found:
             if order is None or order["whom"] == "group" or hangs:
                 _kill_group(child)  # workers that were left

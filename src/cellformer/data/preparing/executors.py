@@ -6,6 +6,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context
+from multiprocessing.process import BaseProcess
 from typing import Protocol, TypeVar, runtime_checkable
 
 from cellformer.basics.stopping import children_are_spared
@@ -61,6 +62,11 @@ def _ready(running: dict[Future[Done], int]) -> Iterator[tuple[int, Done]]:
         yield running.pop(future), future.result()
 
 
+def _kill(processes: Iterable[BaseProcess]) -> None:
+    for process in processes:
+        process.kill()
+
+
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     others = set(active_children())
@@ -68,13 +74,15 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except (KeyboardInterrupt, GeneratorExit):  # no more wanted: half a part is not waited for
-        for process in set(active_children()) - others:
-            process.kill()
+        _kill(set(active_children()) - others)
         raise
     except BrokenProcessPool as error:
+        # The pool ends those that it knows when one dies, but waits for one that is just starting.
+        _kill(set(active_children()) - others)
         raise RuntimeError(
-            f"a preparation process ended unexpectedly: it was out of memory, or {NO_MAIN_GUARD}. "
-            "Finished parts are kept; call again with fewer workers, or with workers=0"
+            f"a preparation process ended unexpectedly: it was killed, out of memory, or "
+            f"{NO_MAIN_GUARD}. Finished parts are kept; do it again, with fewer data.workers where "
+            "memory is short"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -125,7 +125,17 @@ def _guarded(
 def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
     rows = pyarrow.parquet.read_table(stream)
     rows.validate(full=True)  # texts that are no UTF-8
-    frame: pd.DataFrame = rows.to_pandas()
+    return frame_of(rows)
+
+
+def frame_of(table: pyarrow.Table) -> pd.DataFrame:
+    """The columns of an Arrow table; whole numbers stay so beside missing ones.
+
+    As objects where there are missing ones, but of those without a sign, for which Arrow cannot
+    tell later what they were.
+    """
+    unsigned = {kind: pd.UInt64Dtype() for kind in (pyarrow.uint64(),)}
+    frame: pd.DataFrame = table.to_pandas(integer_object_nulls=True, types_mapper=unsigned.get)
     return frame
 
 
@@ -137,7 +147,7 @@ def _parquet_pieces(
         for batch in file.iter_batches(batch_size=rows):
             table = pyarrow.Table.from_batches([batch])
             table.validate(full=True)
-            yield table.to_pandas(), Dialect()
+            yield frame_of(table), Dialect()
     except (MemoryError, GeneratorExit):
         raise
     except Exception as error:  # a damaged file raises nearly any kind
@@ -145,7 +155,7 @@ def _parquet_pieces(
 
 
 def _read_excel(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
-    """The first sheet, cells as they are; rows without any are left out."""
+    """The first sheet, cells and names of columns as they are; rows without any are left out."""
     try:
         import openpyxl  # noqa: F401
     except ModuleNotFoundError as missing:
@@ -156,9 +166,21 @@ def _read_excel(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
         first, *others = map(str, book.sheet_names)
         if others:
             logger.info("%s: its first sheet, %r, is read, of %d", where, first, len(others) + 1)
-        frame: pd.DataFrame = pd.read_excel(
-            book, sheet_name=first, dtype=object, keep_default_na=False, na_values=[""]
+        cells: pd.DataFrame = pd.read_excel(
+            book,
+            sheet_name=first,
+            header=None,
+            dtype=object,
+            keep_default_na=False,
+            na_values=[""],
         )
-    if not len(frame.columns):
+    cells = cells.dropna(how="all")
+    if not len(cells):
         raise ValueError("the first sheet is empty")
-    return frame.dropna(how="all").reset_index(drop=True)
+    names, frame = cells.iloc[0], cells.iloc[1:]
+    used = (names.notna() | frame.notna().any()).to_numpy(bool)
+    frame = frame.loc[:, used].reset_index(drop=True)
+    frame.columns = pd.Index(
+        ["" if pd.isna(name) else str(name) for name in names[used]], dtype=object
+    )
+    return frame
