@@ -66,6 +66,15 @@ def test_a_property_that_is_called_as_a_column_of_ours_gets_a_number(tmp_path):
     assert molecules(table).smiles == ("CCO",)
 
 
+@pytest.mark.parametrize("broken", [BROKEN, BROKEN.replace("bad\n", "M  END\n"), "\n\n\n"])
+def test_a_record_without_the_end_of_its_structure_keeps_its_properties(tmp_path, broken):
+    table = read(
+        tmp_path, "set.sdf", f"{record('C', logS='1')}{broken}>  <logS>  (2)\n2,5\n\n$$$$\n"
+    )
+    assert table.column("logS").tolist() == ["1", "2,5"]
+    assert set(table.faults) == {1}
+
+
 def test_an_empty_sdf_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"set\.sdf holds no record"):
         read(tmp_path, "set.sdf", "\n\n")

@@ -123,7 +123,7 @@ def _guarded(
 
 
 def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
-    rows = pyarrow.parquet.read_table(stream)
+    rows = pyarrow.parquet.ParquetFile(stream).read()  # also with two columns of one name
     rows.validate(full=True)  # texts that are no UTF-8
     return frame_of(rows)
 

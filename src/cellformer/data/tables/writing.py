@@ -63,7 +63,7 @@ def _with_containers_as_text(frame: pd.DataFrame) -> pd.DataFrame:
         cells = frame.iloc[:, place].tolist()
         if any(isinstance(cell, CONTAINERS) for cell in cells):
             kept = frame.copy() if kept is frame else kept
-            kept.isetitem(place, pd.Series(map(as_text, cells), frame.index, object))
+            kept.isetitem(place, pd.Series(map(as_text, cells), dtype=object).to_numpy())
     return kept
 
 
