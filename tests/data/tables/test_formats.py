@@ -201,5 +201,5 @@ def test_names_of_a_spreadsheets_columns_are_kept_as_they_are(tmp_path):
 
 def test_a_spreadsheet_without_a_filled_cell_is_told(tmp_path):
     pd.DataFrame().to_excel(tmp_path / "set.xlsx", index=False)
-    with pytest.raises(ValueError, match=r"set\.xlsx cannot be read as xlsx .*sheet is empty"):
+    with pytest.raises(ValueError, match=r"set\.xlsx: its first sheet, 'Sheet1', is empty; move"):
         read_table(tmp_path / "set.xlsx")

@@ -116,10 +116,21 @@ def _guarded(
 ) -> pd.DataFrame:
     try:
         return read(stream, where)
-    except (ImportError, MemoryError):
+    except (ImportError, MemoryError, _EmptyError):
         raise
     except Exception as error:  # a damaged file raises nearly any kind
-        raise ValueError(f"{where} cannot be read as {ending} ({one_line(error)})") from None
+        raise _unreadable(where, ending, error) from None
+
+
+class _EmptyError(ValueError):
+    """A workbook without a table in its first sheet."""
+
+
+def _unreadable(where: str, ending: str, error: Exception) -> ValueError:
+    return ValueError(
+        f"{where} cannot be read as {ending} ({one_line(error)}); it is damaged, or something "
+        "else: save it anew, or as .csv"
+    )
 
 
 def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
@@ -151,7 +162,7 @@ def _parquet_pieces(
     except (MemoryError, GeneratorExit):
         raise
     except Exception as error:  # a damaged file raises nearly any kind
-        raise ValueError(f"{where} cannot be read as parquet ({one_line(error)})") from None
+        raise _unreadable(where, "parquet", error) from None
 
 
 def _read_excel(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
@@ -176,7 +187,9 @@ def _read_excel(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
         )
     cells = cells.dropna(how="all")
     if not len(cells):
-        raise ValueError("the first sheet is empty")
+        raise _EmptyError(
+            f"{where}: its first sheet, {first!r}, is empty; move the sheet with the table there"
+        )
     names, frame = cells.iloc[0], cells.iloc[1:]
     used = (names.notna() | frame.notna().any()).to_numpy(bool)
     frame = frame.loc[:, used].reset_index(drop=True)
