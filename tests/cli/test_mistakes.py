@@ -105,6 +105,8 @@ MISTAKES = [
     ("trian t.csv", 2, "invalid choice: 'trian'", "Did you mean train?"),
     ("train t.csv --targett y", 2, "--targett", "Did you mean --target?"),
     ("train t.csv --model.widht 8", 2, "--model.widht", "Did you mean --model.width?"),
+    ("train t.csv --warmup 1", 2, "--warmup", "Did you mean --optimizer.warmup?"),
+    ("train t.csv --virtual-cell 1", 2, "Did you mean --model.virtual_cell?"),
     ("train t.csv --model.width wide", 2, "--model.width must be a whole number, got wide"),
     ("train t.csv --epochs 1.5", 2, "--training.epochs must be a whole number or auto, got 1.5"),
     ("train t.csv --device gpuu", 2, "must be auto, cpu or gpu, got gpuu", "Did you mean gpu?"),
