@@ -1,4 +1,6 @@
 import subprocess
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 
 import pytest
 from benchmarks.campaigns import (
@@ -95,3 +97,26 @@ def test_the_command_ends_with_1_while_something_is_missing(tmp_path, monkeypatc
     assert "workers: 0 of 60 minutes" in capsys.readouterr().out
     write([hour(name) for name in NAMES], tmp_path / "campaigns.json")
     assert module.main() == 0
+
+
+def test_a_release_is_refused_without_the_hours(tmp_path, monkeypatch):
+    loader = SourceFileLoader("release", str(module.ROOT / "scripts/release"))
+    release = module_from_spec(spec_from_loader("release", loader))
+    loader.exec_module(release)
+    told = []
+    monkeypatch.setattr(release, "run", lambda *words, **_: told.append(words))
+    monkeypatch.setattr(module, "KEPT", tmp_path / "campaigns.json")
+    monkeypatch.setattr(module, "source_of", {"HEAD": "s", "old": "t", "no": ""}.get)
+    with pytest.raises(SystemExit, match="there is no commit no"):
+        release.check_campaigns("no")
+    with pytest.raises(SystemExit, match=r"lacks an hour .*\n  complexes: 0 of 60 minutes"):
+        release.check_campaigns("HEAD")
+    write([hour(name, source="t") for name in NAMES], tmp_path / "campaigns.json")
+    with pytest.raises(SystemExit, match="lacks an hour"):
+        release.check_campaigns("HEAD")
+    assert not told
+    release.check_campaigns("old")
+    assert told == [("git", "diff", "--stat", "old", "HEAD", "--", "src")]
+    write([hour(name) for name in NAMES], tmp_path / "campaigns.json")
+    release.check_campaigns("HEAD")
+    assert len(told) == 1
