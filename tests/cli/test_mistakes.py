@@ -105,6 +105,8 @@ MISTAKES = [
     ("trian t.csv", 2, "invalid choice: 'trian'", "Did you mean train?"),
     ("train t.csv --targett y", 2, "--targett", "Did you mean --target?"),
     ("train t.csv --model.widht 8", 2, "--model.widht", "Did you mean --model.width?"),
+    ("train t.csv --optimizer.warmup NaN", 2, "warmup must be a finite number, got NaN"),
+    ("train t.csv --optimizer.warmup ''", 2, "warmup must be a number, got nothing"),
     ("train t.csv --warmup 1", 2, "--warmup", "Did you mean --optimizer.warmup?"),
     ("train t.csv --virtual-cell 1", 2, "Did you mean --model.virtual_cell?"),
     ("train t.csv --model.width wide", 2, "--model.width must be a whole number, got wide"),

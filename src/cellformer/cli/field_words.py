@@ -36,6 +36,8 @@ def plain(message: str) -> str:
     text = _SNIPPET.sub(r"\1;", text).removesuffix(";").replace("'<stream end>'", "the end")
     text = re.sub(r'Key "([^"]*)" not found in namespace\.', r"\1 is there twice, once by its "
                   "short name; keep one", text)  # fmt: skip
+    text = re.sub(r"Key must be a string, got: (.*?)\.?$",
+                  r"the name of a field is \1, but all are texts", text)  # fmt: skip
     text = re.sub(r"Unexpected config: ?(.*)", _no_fields, text)
     text = re.sub(r"Unable to load config (.*?) - .*", r"there is no file \1 with its fields", text)
     return _ONE.sub(_expected, _UNION.sub(_expected, text))
