@@ -9,6 +9,7 @@ from multiprocessing import active_children, get_context
 from multiprocessing.process import BaseProcess
 from typing import Protocol, TypeVar, runtime_checkable
 
+from cellformer.basics.lost import LostProcessError
 from cellformer.basics.stopping import children_are_spared
 from cellformer.data.preparing.workers import start_worker
 
@@ -45,7 +46,7 @@ class LocalProcesses:
     workers: int
 
     def __call__(self, tasks: Iterable[RowsTask[Done]]) -> Iterator[tuple[int, Done]]:
-        """Raises RuntimeError where a process is lost."""
+        """Raises LostProcessError where a process is lost."""
         with _pool(self.workers) as pool:
             running: dict[Future[Done], int] = {}
             for task in tasks:
@@ -79,7 +80,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     except BrokenProcessPool as error:
         # The pool ends those that it knows when one dies, but waits for one that is just starting.
         _kill(set(active_children()) - others)
-        raise RuntimeError(
+        raise LostProcessError(
             f"a preparation process ended unexpectedly: it was killed, out of memory, or "
             f"{NO_MAIN_GUARD}. Finished parts are kept; do it again, with fewer data.workers where "
             "memory is short"
