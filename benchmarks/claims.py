@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks import campaigns
 from benchmarks.accuracy.table import Score, Scores, geometric_mean, lines, ratios
 from benchmarks.kept import RESULTS, ROOT, Kept, kept_json
 from benchmarks.paired import differences, read
@@ -85,6 +86,7 @@ def claims() -> Iterator[Claim]:
     yield from _of_small_tables()
     yield from _of_topology()
     yield from _of_exported()
+    yield from _of_campaigns()
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,19 @@ LEARNERS = {
     "gps": "GPS (PyG)",
     "gin": "GIN (PyG)",
 }
+
+
+def _of_campaigns() -> Iterator[Claim]:
+    page, sittings = "docs/reliability.md", campaigns.read(campaigns.KEPT)
+    last = campaigns.latest(sittings)
+    if last is None:
+        return
+    found = campaigns.totals(sittings, last.source)
+    whole = not campaigns.missing(found)
+    told = "an hour of each campaign without a find" if whole else "not yet an hour of each"
+    yield Claim(page, f"with the program of commit `{last.commit}`, {told}", "campaigns.json")
+    for line in campaigns.table(found)[2:]:
+        yield Claim(page, line, "campaigns.json")
 
 
 def _of_topology() -> Iterator[Claim]:

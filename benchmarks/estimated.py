@@ -27,7 +27,7 @@ from cellformer.training.runs.curve import seconds_of
 from cellformer.training.runs.summary import curve_of
 
 SET = "zinc"
-MODEL = {"width": 32, "layers": 4, "heads": 4}
+MODEL = replace(PRESETS[SET].model, width=32, layers=4, heads=4)
 ROWS = (100_000_000, 1_000_000_000)
 NODES = (1, 10, 100, 1000)
 BATCH = 8192
@@ -55,7 +55,7 @@ def configuration() -> RunConfig:
         base,
         attention="general-sparse",
         data=replace(base.data, source=SET),
-        model=replace(base.model, **MODEL),
+        model=MODEL,
         training=replace(base.training, batch_size=64, epochs=1, device="cpu"),
     )
 
@@ -72,7 +72,7 @@ def compared(rates: Rates, config: RunConfig, folder: Path) -> Iterator[Compared
         taken = time.perf_counter() - began - starting(folder)
         yield Compared(f"preparation, {processes}", plan.preparation.seconds, taken)
         run = folder / f"run-{processes}"
-        words = [f"--model.{name}={value}" for name, value in MODEL.items()]
+        words = [f"--model.{name}={getattr(MODEL, name)}" for name in ("width", "layers", "heads")]
         run_command(["train", SET, "--preset", SET, "--attention", config.attention, "--epochs",
                      "1", "--batch-size", str(config.training.batch_size), "--device", "cpu", "-o",
                      str(run), "--training.processes", str(processes), *words], cache)  # fmt: skip

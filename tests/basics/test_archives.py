@@ -96,3 +96,10 @@ def test_a_file_of_the_cache_is_told_if_it_is_damaged_and_not_if_it_is_absent(fi
 def test_an_error_is_one_line():
     assert one_line(ValueError("a\nb")) == "ValueError: a"
     assert one_line(EOFError()) == "EOFError"
+
+
+def test_a_damaged_array_is_not_told_to_be_loaded_unsafely(tmp_path):
+    (tmp_path / "a.npy").write_bytes(bytes(64))
+    with pytest.raises(ValueError, match="pickled") as raised:
+        np.load(tmp_path / "a.npy", allow_pickle=False)
+    assert one_line(raised.value) == "ValueError: This file contains pickled (object) data"

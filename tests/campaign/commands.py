@@ -2,7 +2,7 @@
 
 A server imports everything once and then forks a process for each command, which runs it as the
 shell would: arguments, folder, streams and environment of its own, and an exit code. It can kill
-the process after a while, and ends one that hangs.
+the process, all of its group or one of its children after a while, and ends one that hangs.
 """
 
 import gc
@@ -13,16 +13,33 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from campaign import family
 from campaign.engine import BrokenError
 
 HANGS = 240.0
 """Seconds after which a command of a small case hangs."""
+LINGERS = 20.0
+"""Seconds after which a process that its command has left to itself has to be gone."""
 MEMORY = 12 << 30
 """Bytes of address space of a command, so that none takes the machine."""
+
+
+Whom = Literal["group", "alone", "child"]
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A SIGKILL for a process of a command."""
+
+    after: float  # seconds
+    whom: Whom = "group"
+    """The command with its group; the command alone, whose children are left to themselves; or
+    one of its children, or of theirs."""
+    which: float = 0.0  # of the children, from 0 to below 1
 
 
 @dataclass(frozen=True)
@@ -34,6 +51,7 @@ class Ended:
     out: str
     err: str
     seconds: float
+    hit: str = ""  # the command line of the process that a kill has met
 
     @property
     def killed(self) -> bool:
@@ -104,15 +122,15 @@ class Commands:
         self,
         folder: Path,
         *words: object,
-        kill_after: float | None = None,
+        kill: Kill | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Ended:
-        """Runs a command in a folder; SIGKILL ends it after some seconds if that is asked for.
+        """Runs a command in a folder; SIGKILL comes after some seconds if that is asked for.
 
         Raises BrokenError where it hangs.
         """
         given = tuple(map(str, words))
-        order = {"words": given, "folder": str(folder), "kill_after": kill_after,
+        order = {"words": given, "folder": str(folder), "kill": asdict(kill) if kill else None,
                  "env": dict(env or {})}  # fmt: skip
         process = self._started()
         assert process.stdin is not None
@@ -123,7 +141,20 @@ class Commands:
         out, err = ((folder / name).read_text("utf-8", "replace") for name in (".out", ".err"))
         if answer["hangs"]:
             raise BrokenError(f"{' '.join(given)}: hangs\n{err[-2000:]}")
-        return Ended(given, answer["code"], out, err, answer["seconds"])
+        return Ended(given, answer["code"], out, err, answer["seconds"], answer["hit"])
+
+    def left(self, lingers: float = LINGERS) -> list[str]:
+        """Command lines of processes that outlive their commands by so long; they are ended.
+
+        They are known on Linux only.
+        """
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{json.dumps(lingers)}\n")
+        process.stdin.flush()
+        found: list[str] = json.loads(process.stdout.readline())
+        return found
 
 
 def _serve() -> int:
@@ -142,15 +173,20 @@ def _serve() -> int:
     _warm_up()
     gc.collect()
     gc.freeze()  # pages that no collection writes to stay shared
+    family.adopt_orphans()
     answers = sys.stdout
     for line in sys.stdin:
         order = json.loads(line)
+        if isinstance(order, float):
+            answers.write(json.dumps(family.ended(os.getpid(), order)) + "\n")
+            answers.flush()
+            continue
         began = time.monotonic()
         child = os.fork()
         if child == 0:
             return _command(order)
-        status, hangs = _waited(child, began, order["kill_after"])
-        answer = {"code": os.waitstatus_to_exitcode(status), "hangs": hangs,
+        status, hangs, hit = _waited(child, began, order["kill"])
+        answer = {"code": os.waitstatus_to_exitcode(status), "hangs": hangs, "hit": hit,
                   "seconds": time.monotonic() - began}  # fmt: skip
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
@@ -172,21 +208,44 @@ def _warm_up() -> None:
         model(batch).sum().backward()
 
 
-def _waited(child: int, began: float, kill_after: float | None) -> tuple[int, bool]:
-    hangs = False
+def _waited(child: int, began: float, order: dict[str, Any] | None) -> tuple[int, bool, str]:
+    """How the process ended, whether it hung, and what was killed."""
+    kill = Kill(**order) if order else None
+    hangs, hit = False, ""
     while True:
-        found, status = os.waitpid(child, os.WNOHANG)
+        found, status = os.waitpid(-1, os.WNOHANG)
+        if found not in (0, child):
+            continue  # one that was left to itself, and has ended
         if found:
-            _kill_group(child)  # workers that were left
-            return status, hangs
+            if order is None or order["whom"] == "group" or hangs:
+                _kill_group(child)  # workers that were left
+            return status, hangs, hit
         passed = time.monotonic() - began
-        if kill_after is not None and passed >= kill_after:
-            os.kill(child, signal.SIGKILL)
-            kill_after = None
+        if kill is not None and passed >= kill.after:
+            hit = _killed(child, kill)
+            kill = None if hit else Kill(passed + 0.05, kill.whom, kill.which)  # none is there yet
         elif passed > HANGS:
             hangs = True
             os.kill(child, signal.SIGKILL)
         time.sleep(0.002)
+
+
+def _killed(child: int, kill: Kill) -> str:
+    """The command line of the process that was killed; empty if there was none."""
+    if kill.whom != "child":
+        if kill.whom == "group":
+            _kill_group(child)
+        os.kill(child, signal.SIGKILL)  # its group may not be made yet
+        return "the command"
+    children = family.workers_of(child)
+    if not children:
+        return ""
+    number, words = children[int(kill.which * len(children))]
+    try:
+        os.kill(number, signal.SIGKILL)
+    except ProcessLookupError:
+        return ""
+    return words
 
 
 def _kill_group(child: int) -> None:

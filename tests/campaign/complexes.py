@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,7 @@ class Complexes:
 
     def __init__(self, folder: Path, commands: Commands):
         torch.set_num_threads(1)
+        self.counts: Counter[str] = Counter()
 
     def case(self, rng: Rng, folder: Path) -> Sequence[str]:
         """Raises BrokenError where a value is not finite, or depends on numbers or neighbors."""
@@ -42,6 +44,7 @@ class Complexes:
         except ValueError as error:
             said.append(_line(error))
         count = int(rng.integers(1, 5))
+        self.counts["complexes"] += count
         names = list(rng.choice(ENCODINGS.names, int(rng.integers(1, 3)), replace=False))
         encodings = cf.parse_encodings("+".join(f"{n}:{rng.integers(1, 10)}" for n in names), 8)
         bare = []

@@ -1,6 +1,7 @@
 """Random configuration files and options under ``cellformer train``."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
@@ -48,6 +49,7 @@ class Configurations:
 
     def __init__(self, folder: Path, commands: Commands):
         self.commands = commands
+        self.counts: Counter[str] = Counter()
         self.source = write_molecules(folder / "set.npz", np.arange(float(len(SMILES))))
         self.env = {"CELLFORMER_CACHE": str(folder / "cache")}
 

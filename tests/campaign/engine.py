@@ -9,8 +9,9 @@ import json
 import shutil
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,9 @@ class BrokenError(AssertionError):
 
 class Campaign(Protocol):
     """Random cases of one kind."""
+
+    counts: Counter[str]
+    """What its cases have consisted of so far, such as rows or kills."""
 
     def case(self, rng: np.random.Generator, folder: Path) -> Sequence[str]:
         """Does one case in an empty folder; gives the messages that a user would have read."""
@@ -47,6 +51,7 @@ class Done:
     seconds: float
     said: tuple[str, ...] = ()
     find: Find | None = None
+    counts: dict[str, int] = field(default_factory=dict)
 
 
 def generator(seed: int, number: int) -> np.random.Generator:
@@ -84,13 +89,15 @@ def _one(name: str, campaign: Campaign, folder: Path, seed: int, number: int) ->
     began = time.monotonic()
     said: Sequence[str] = ()
     find = None
+    before = Counter(campaign.counts)
     try:
         said = campaign.case(generator(seed, number), place)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever it is, it is a find
         find = keep(folder, Find(name, seed, number, _told(error)), place)
-    return Done(number, time.monotonic() - began, tuple(said), find)
+    counts = dict(campaign.counts - before)
+    return Done(number, time.monotonic() - began, tuple(said), find, counts)
 
 
 def keep(folder: Path, find: Find, made: Path | None) -> Find:

@@ -1,6 +1,7 @@
 """Damaged run folders, caches and sources under the commands that read them."""
 
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,6 +31,7 @@ class Files:
 
     def __init__(self, folder: Path, commands: Commands):
         self.commands = commands
+        self.counts: Counter[str] = Counter()
         self.whole = folder / "whole"
         (self.whole / "source").mkdir(parents=True)
         write_molecules(self.whole / "source/set.npz", np.arange(float(len(SMILES))))
@@ -50,6 +52,7 @@ class Files:
         shutil.copytree(self.whole, folder, dirs_exist_ok=True)
         damage = next(damages(self.whole, int(rng.integers(1 << 30)), KINDS))
         damage(folder)
+        self.counts += Counter(damages=1, flips=int(damage.kind == "flip"))
         said = []
         for _ in range(1 + int(rng.integers(2))):
             (folder / "out.csv").unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from campaign.complexes import Complexes
 from campaign.configurations import Configurations
 from campaign.engine import Campaign
 from campaign.files import Files
-from campaign.kills import Kills
+from campaign.kills import Kills, Workers
 from campaign.tables import Tables
 
 CAMPAIGNS: Mapping[str, Callable[[Path, Commands], Campaign]] = {
@@ -17,4 +17,5 @@ CAMPAIGNS: Mapping[str, Callable[[Path, Commands], Campaign]] = {
     "files": Files,
     "configurations": Configurations,
     "kills": Kills,
+    "workers": Workers,
 }

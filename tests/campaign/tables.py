@@ -1,15 +1,19 @@
-"""Odd tables through ``cellformer train`` and ``cellformer predict``."""
+"""Odd tables of all formats through ``cellformer train`` and ``cellformer predict``."""
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 
 from campaign.commands import Commands
 from campaign.engine import BrokenError
+from campaign.sources import OddSource, odd_source
 from tiny import SMILES
 
 Rng = np.random.Generator
@@ -46,10 +50,11 @@ class OddTable:
 
 
 class Tables:
-    """Two thirds are predicted, by a run that was trained before; the others train."""
+    """Half are delimited text. Two thirds are predicted, by a run of before; the others train."""
 
     def __init__(self, folder: Path, commands: Commands):
         self.commands = commands
+        self.counts: Counter[str] = Counter()
         self.folder = folder
         lines = "".join(f"{smiles},{len(smiles) / 2}\n" for smiles in SMILES)
         (folder / "right.csv").write_text(f"smiles,y\n{lines}", encoding="utf-8")
@@ -66,8 +71,12 @@ class Tables:
 
     def case(self, rng: Rng, folder: Path) -> Sequence[str]:
         """Raises BrokenError where a row is lost, or a failure is not told in one line."""
+        if rng.integers(2):
+            return self._source(odd_source(rng), str(rng.choice(["csv", "csv", "parquet"])),
+                                folder, train=not rng.integers(3))  # fmt: skip
         table = odd_table(rng)
         (folder / "odd.csv").write_bytes(table.raw)
+        self.counts["rows"] += len(table.rows)
         if rng.integers(3):
             return self._predict(table, folder)
         return self._train(table, folder)
@@ -106,6 +115,57 @@ class Tables:
             self._judge(row, table.header, float(row[prediction] or "nan"))
         return [said, *{row[error] for row in rows if row[error]}]
 
+    def _source(self, source: OddSource, ending: str, folder: Path, train: bool) -> Sequence[str]:
+        """A file of another format than delimited text."""
+        (folder / source.name).write_bytes(source.raw)
+        self.counts["rows"] += len(source.molecules)
+        if train:
+            words = ("train", source.name, "--target", "y", "-o", "run", *SMALL)
+            ended = self.commands(folder, *words, env=self.env)
+            said = ended.said("odd", "training", "data.")
+            if ended.code == 0 and source.learned:
+                with (folder / "run/predictions.csv").open(newline="", encoding="utf-8") as file:
+                    for row in csv.DictReader(file):
+                        _learned(source.values, row)
+            return [said]
+        out = f"out.{ending}"
+        ended = self.commands(folder, "predict", self.folder / "run", source.name, "-o", out,
+                              env=self.env)  # fmt: skip
+        said = ended.said(source.name, "rows could not be predicted")
+        if not (folder / out).exists():
+            if ended.code == 0 or source.whole:
+                raise BrokenError(f"{source.name} was not read: {said or 'nothing was written'}")
+            return [said]
+        if ending == "csv":
+            head, *rows = _read((folder / out).read_text("utf-8-sig"), ",")
+        else:
+            found = pyarrow.parquet.read_table(folder / out)
+            if source.name == "odd.parquet" and source.whole:
+                _as_before(pyarrow.parquet.read_table(folder / source.name), found)
+            head = found.column_names
+            told = [column.to_pylist() for column in found.columns]
+            rows = [
+                ["" if cell is None else str(cell) for cell in row]
+                for row in zip(*told, strict=True)
+            ]
+        at = max(place for place, name in enumerate(head) if name.startswith("prediction"))
+        if not source.whole:
+            return [said]
+        if len(rows) != len(source.molecules):
+            raise BrokenError(f"{len(source.molecules)} rows became {len(rows)}")
+        for number, (row, molecule) in enumerate(zip(rows, source.molecules, strict=True)):
+            if bool(row[at]) == bool(row[-1]) or "\n" in row[-1] or len(row[-1]) > 500:
+                raise BrokenError(
+                    f"neither a prediction nor a reason, or both, or not a line: {row}"
+                )
+            if molecule is None and row[at]:
+                raise BrokenError(f"row {number} is no molecule and was predicted: {row}")
+            predicted = float(row[at] or "nan")
+            if molecule and not abs(predicted - self.right[molecule]) < 1e-4:
+                raise BrokenError(f"row {number}, {molecule}, is {predicted} and alone "
+                                  f"{self.right[molecule]}: {row[-1]}")  # fmt: skip
+        return [said, *{row[-1] for row in rows if row[-1]}]
+
     def _judge(self, row: Sequence[str], header: Sequence[str], predicted: float) -> None:
         text = row[header.index("smiles")].strip() if header.count("smiles") == 1 else ""
         if text in self.right and not abs(predicted - self.right[text]) < 1e-4:
@@ -119,18 +179,35 @@ class Tables:
         if ended.code == 0 and table.mended:
             with (folder / "run/predictions.csv").open(newline="", encoding="utf-8") as file:
                 for row in csv.DictReader(file):
-                    self._learned(table, row)
+                    _learned(table.values, row)
         return [said]
 
-    def _learned(self, table: OddTable, row: dict[str, str]) -> None:
-        """What was learned is what the table means."""
-        right = table.values[int(row["row"])]
-        try:
-            known = float(row["truth"])
-        except (KeyError, ValueError):
-            raise BrokenError(f"numbers became something else: {row}") from None
-        if right is None or abs(known - right) > 1e-3 * max(1.0, abs(right)):
-            raise BrokenError(f"row {row['row']} means {right} and was read as {known}")
+
+def _learned(values: Sequence[float | None], row: dict[str, str]) -> None:
+    """What was learned is what the table means."""
+    right = values[int(row["row"])]
+    try:
+        known = float(row["truth"])
+    except (KeyError, ValueError):
+        raise BrokenError(f"numbers became something else: {row}") from None
+    if right is None or abs(known - right) > 1e-3 * max(1.0, abs(right)):
+        raise BrokenError(f"row {row['row']} means {right} and was read as {known}")
+
+
+def _as_before(table: "pa.Table", found: "pa.Table") -> None:
+    """All columns are kept with their values, and nothing but new ones is added."""
+    for at, name in enumerate(table.column_names):
+        if pa.types.is_map(table.schema.field(at).type):
+            continue  # is JSON afterwards, as mappings are everywhere else
+        before, after = (_cells(each.column(at)) for each in (table, found))
+        if found.column_names[at] != name or before != after:
+            raise BrokenError(f"column {name!r} of {table.schema.field(at).type} is changed: "
+                              f"{before[:9]} to {after[:9]}"[:1500])  # fmt: skip
+
+
+def _cells(column: "pa.ChunkedArray") -> list[str]:
+    """As Python writes them; a number that is none is missing."""
+    return ["None" if cell != cell else repr(cell) for cell in column.to_pylist()]
 
 
 def ending_separator(separator: str) -> str:

@@ -1,14 +1,17 @@
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 
+from benchmarks import campaigns as record
 from campaign import __main__ as program
-from campaign.commands import Commands
+from campaign.commands import Commands, Kill
 from campaign.engine import BrokenError, Done, Find, generator, play
 from campaign.named import CAMPAIGNS
 
 SECONDS, MOST = 1.0, 5  # scripts/campaign takes longer
+QUICK = [name for name in CAMPAIGNS if name != "workers"]  # Ray takes half a minute to begin
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +20,7 @@ def commands():
         yield server
 
 
-@pytest.mark.parametrize("name", CAMPAIGNS)
+@pytest.mark.parametrize("name", QUICK)
 def test_a_few_cases_of_each_campaign_have_no_find(name, commands, tmp_path):
     make = CAMPAIGNS[name]
     done = list(play(name, lambda own: make(own, commands), tmp_path, 0, SECONDS, most=MOST))
@@ -30,8 +33,10 @@ class Told:
 
     def __init__(self, folder):
         self.folder = folder
+        self.counts = Counter()
 
     def case(self, rng, folder):
+        self.counts["draws"] += 2
         assert not list(folder.iterdir())
         (folder / "made").write_text(str(rng.integers(1 << 30)))
         if rng.integers(2):
@@ -44,6 +49,7 @@ def test_a_case_is_of_its_seed_and_number_alone_and_a_find_is_kept(tmp_path):
     finds = [each.find for each in whole if each.find]
     assert 0 < len(finds) < 20
     assert {each.said for each in whole if not each.find} == {("fine",)}
+    assert all(each.counts == {"draws": 2} for each in whole)
     for find in finds:
         (again,) = play("told", Told, tmp_path / "again", 3, 0.0, find.number, most=1)
         assert again.find.what == find.what == "as it should"
@@ -72,10 +78,26 @@ def test_commands_end_as_in_a_shell_and_can_be_killed(commands, tmp_path):
     assert wrong.said("nowhere").startswith("cellformer: ")
     with pytest.raises(BrokenError, match="names none of"):
         wrong.said("elsewhere")
-    killed = commands(tmp_path, "train", "nci", kill_after=0.0)
+    killed = commands(tmp_path, "train", "nci", kill=Kill(0.0))
     assert killed.killed
     with pytest.raises(BrokenError, match="ended with -9"):
         killed.said()
+
+
+@pytest.mark.parametrize("whom", ["group", "alone", "child"])
+def test_a_kill_meets_whom_it_is_meant_for_and_who_is_left_is_told(whom, commands, tmp_path):
+    if whom == "child" and sys.platform != "linux":
+        pytest.skip("children are known on Linux only")
+    (tmp_path / "own.py").write_text(
+        "import subprocess, sys\n"
+        "sys.exit(subprocess.call([sys.executable, '-c', 'import time; time.sleep(60)']))\n"
+    )
+    ended = commands(tmp_path, "lift", "C", "--import", "own.py", kill=Kill(0.5, whom))
+    assert ended.hit
+    assert ("time.sleep" in ended.hit) == (whom == "child")
+    assert ended.killed == (whom != "child")
+    left = commands.left(lingers=0.2)
+    assert ["time.sleep" in words for words in left] == [True] * (whom == "alone")
 
 
 @pytest.mark.parametrize("wrong", [False, True])
@@ -83,15 +105,38 @@ def test_the_command_ends_with_1_and_says_how_to_see_a_find_again(
     wrong, tmp_path, monkeypatch, capsys
 ):
     def turn(name, folder, seed, seconds, first):
-        find = Find(name, seed, first + 1, "it broke", "kept") if wrong else None
-        return [Done(first, 0.1, ("a message of row 1", "a message of row 2")),
-                Done(first + 1, 0.1, (), find)]  # fmt: skip
+        find = Find(name, seed, first + 1, "it\nbroke", "kept") if wrong and not first else None
+        return [Done(first, 0.1, (f"row {first + 1} of 'a b'", "row 2 of 'c'", "")),
+                Done(first + 1, 0.1, (), find, {"kills": 3})]  # fmt: skip
 
     monkeypatch.setattr(program, "_done_in_turn", turn)
+    monkeypatch.setattr(record, "checked_out", lambda: ("abc", "def"))
+    out = tmp_path / "kept" / "campaigns.json"
     words = ["campaign", "--minutes", "0", "--seed", "7", "--folder", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(sys, "argv", [*words, "--out", str(out)])
     assert program.main() == int(wrong)
     told = capsys.readouterr().out
     assert all(f"{name} 2 cases" in told for name in CAMPAIGNS)
     assert ("scripts/campaign --only kills --seed 7 --case 1" in told) == wrong
-    assert (tmp_path / "kills-7-messages.txt").read_text() == "a message of row 1\n"
+    assert program.main() == 0  # another sitting goes on
+    kept = [each for each in record.read(out) if each.campaign == "kills"]
+    assert [(each.first, each.cases, each.counts) for each in kept] == [(0, 4, {"kills": 6})]
+    assert kept[0].finds == ({"1": "broke"} if wrong else {})
+    lines = (tmp_path / "messages.txt").read_text().splitlines()
+    assert sorted(lines) == sorted(f"{name}\trow 1 of 'a b'" for name in CAMPAIGNS)
+
+
+def test_a_find_of_a_judge_that_was_wrong_is_struck(tmp_path, monkeypatch):
+    out = tmp_path / "campaigns.json"
+    wrong = record.Sitting("kills", 7, "abc", "def", 0, 9, 4000.0, finds={"3": "x", "5": "y"})
+    record.write([wrong], out)
+    words = ["campaign", "--only", "kills", "--seed", "7", "--case", "3", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", [*words, "--folder", str(tmp_path)])
+    finds = [Find("kills", 7, 3, "still there"), None]
+    monkeypatch.setattr(program, "_played", lambda *_: iter([Done(3, 0.1, (), finds.pop(0))]))
+    assert program.main() == 1
+    assert record.read(out) == [wrong]
+    assert program.main() == 0
+    (kept,) = record.read(out)
+    assert kept.open == ["5"]
+    assert kept.finds == wrong.finds

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cellformer.basics.lost import LostProcessError
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.main import build_parser, main
 from cellformer.cli.parsing import suggestion
@@ -388,3 +389,12 @@ def test_class_weights_and_weights_that_do_not_fit(csv_file, tmp_path, capsys):
         assert main(["evaluate", folder]) == 0
     written = json.loads((tmp_path / "[1.0,2.0]" / "config.json").read_text())
     assert written["training"]["class_weights"] == [1.0, 2.0]
+
+
+def test_a_lost_process_is_told_in_a_line(monkeypatch, capsys):
+    def lost(arguments):
+        raise LostProcessError("a process was killed; do it again")
+
+    monkeypatch.setattr("cellformer.cli.commands.lift.run", lost)
+    assert main(["lift", "C"]) == 1
+    assert capsys.readouterr().err == "cellformer: a process was killed; do it again\n"

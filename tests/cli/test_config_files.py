@@ -15,7 +15,11 @@ from cellformer.cli.main import main
         (b"training: {seed: 1}\nmodel: {}\ntraining: {seed: 2}\n",
          "c.yaml: not to be read as YAML: 'training' is there twice, line 3; keep one"),
         (b"model: {width: 8, width: 16}\n", "'width' is there twice, line 1; keep one"),
-        (b"model: \xe7\n", "c.yaml: 'utf-8' codec can't decode byte 0xe7 in position 7"),
+        (b"model: \xe7\n", "c.yaml: its byte 7 is not of UTF-8; save it as UTF-8"),
+        (b"training: {epochs: 1", "c.yaml: not to be read as YAML: while parsing a flow mapping, "
+         "line 1, column 11; expected ',' or '}', but got the end, line 1, column 21\n"),
+        (b"1: 2\n", "c.yaml: the name of a field is 1, but all are texts"),
+        (b"model: {dropout: yes}\n", "model.dropout: expected a number, got true"),
         (b"model: null\n", "model has fields, so it cannot be null; leave it out"),
         (b"training: [1]\n", "training has fields, so it cannot be [1]; leave it out"),
         (b"model: {width: 8.5}\n", "c.yaml: model.width: expected a whole number, got 8.5"),

@@ -83,8 +83,12 @@ def opened_archive(file: Path) -> zipfile.ZipFile:
 
 
 def one_line(error: Exception) -> str:
-    """The kind of an error and the first line of what it says."""
-    return f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
+    """The kind of an error and the first line of what it says.
+
+    Without the advice to load unsafely what is damaged.
+    """
+    told = f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
+    return told.partition(". If you trust the file")[0]
 
 
 def _read(archive: zipfile.ZipFile, member: str) -> NDArray[Any]:

@@ -18,6 +18,9 @@ _UNION = re.compile(
     r"Given value type: <class '\w+'> Given value: ?(?P<value>.*)"
 )
 _ONE = re.compile(r"Expected an? (?P<types>.*?)\. Got value: ?(?P<value>.*)")
+_SNIPPET = re.compile(r"(line \d+, column \d+): .*? \^(?= |$)")
+"""A line of YAML with a mark below a place in it, which is of no use within a line."""
+_CONSTANTS = {"": "nothing", "None": "null", "True": "true", "False": "false"}
 _TYPE = re.compile(
     r"<class '(?P<name>\w+)'>|(?:typing\.)?Literal\[(?P<choices>[^]]*)\]"
     r"|tuple\[(?P<parts>[^]]*)\]"
@@ -30,8 +33,11 @@ def plain(message: str) -> str:
     text = re.sub(r'Parser key "([^"]*)":', r"\1:", text)
     text = re.sub(r"Problems parsing config: (.*)", r"not to be read as YAML: \1", text)
     text = re.sub(r' in "<unicode string>",', ",", text)
+    text = _SNIPPET.sub(r"\1;", text).removesuffix(";").replace("'<stream end>'", "the end")
     text = re.sub(r'Key "([^"]*)" not found in namespace\.', r"\1 is there twice, once by its "
                   "short name; keep one", text)  # fmt: skip
+    text = re.sub(r"Key must be a string, got: (.*?)\.?$",
+                  r"the name of a field is \1, but all are texts", text)  # fmt: skip
     text = re.sub(r"Unexpected config: ?(.*)", _no_fields, text)
     text = re.sub(r"Unable to load config (.*?) - .*", r"there is no file \1 with its fields", text)
     return _ONE.sub(_expected, _UNION.sub(_expected, text))
@@ -45,7 +51,8 @@ def _no_fields(found: re.Match[str]) -> str:
 def _expected(found: re.Match[str]) -> str:
     words = [_worded(each) for each in _TYPE.finditer(found["types"])] or [found["types"]]
     words.sort(key=lambda word: word == "null")  # which stands last
-    return f"expected {' or '.join(words)}, got {found['value'] or 'nothing'}"
+    value = found["value"].strip()
+    return f"expected {' or '.join(words)}, got {_CONSTANTS.get(value, value)}"
 
 
 def _worded(found: re.Match[str]) -> str:

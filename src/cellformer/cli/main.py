@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from jsonargparse import set_parsing_settings
 
 from cellformer import __version__
+from cellformer.basics.lost import LostProcessError
 from cellformer.basics.messages import say
 from cellformer.basics.stopping import StopSignal
 from cellformer.cli.commands import (
@@ -126,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ask_for_large_pages()  # before anything imports PyTorch
     try:
         return flushed(_run(given))
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, LostProcessError) as error:
         return failed(error)
     except KeyboardInterrupt as stop:
         number = stop.number if isinstance(stop, StopSignal) else signal.SIGINT

@@ -62,8 +62,8 @@ class Parser(ArgumentParser):
             read: Namespace = super().parse_path(path, *arguments, **settings)
             Parser.fields_of = {**self.fields_of, **dict.fromkeys(read.keys(), str(path))}
             return read
-        except UnicodeError as error:
-            self.error(f"{error}; save it as UTF-8", error)
+        except UnicodeDecodeError as error:
+            self.error(f"its byte {error.start} is not of UTF-8; save it as UTF-8", error)
         finally:
             self.reading = ""
 
@@ -280,13 +280,17 @@ def add_slots(parser: Parser) -> None:
 
 
 def _near_option(word: str, known: Iterable[str]) -> str | None:
-    """The nearest option; of a field, another of its part where there is such a part."""
+    """The nearest option; of a field, another of its part where there is such a part.
+
+    What is a field without its part is that field, where there is one alone.
+    """
     part, dot, name = word.rpartition(".")
     beside = [option for option in known if option.startswith(part + dot)] if dot else []
     if beside:
         near = nearest(name, [option.removeprefix(part + dot) for option in beside])
         return near and part + dot + near
-    return nearest(word, known)
+    fields_of_it = [option for option in known if option.endswith(f".{word.replace('-', '_')}")]
+    return fields_of_it[0] if len(fields_of_it) == 1 else nearest(word, known)
 
 
 def suggestion(message: str, vocabulary: Iterable[str]) -> str:

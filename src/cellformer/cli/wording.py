@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from cellformer.basics.suggestions import nearest
 
 _WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
+_ENDLESS = ("nan", "inf", "infinity")
 _KEY = re.compile(r'Parser key "([\w.-]+)":(.*)', re.DOTALL)
 _VALUE = re.compile(r"(?:Got value|Given value): (.*)")
 _LITERAL = re.compile(r"(?:typing\.)?Literal\[([^\]]*)\]")
@@ -36,9 +37,11 @@ def as_options(message: str, options: Iterable[str]) -> str:
     given = re.sub(r"[\[\]' ]", "", values[-1])  # a list as it was written
     near = nearest(given, _choices(types[1]))
     hint = f"\nDid you mean {near}?" if near else ""
+    if given.lower().strip("+-.") in _ENDLESS:
+        known = ["a finite number" if kind == "a number" else kind for kind in known]
     *others, last = known
     one_of = f"{', '.join(others)} or {last}" if others else last
-    return f"--{key} must be {one_of}, got {given}{hint}"
+    return f"--{key} must be {one_of}, got {given or 'nothing'}{hint}"
 
 
 def _choices(types: str) -> list[str]:

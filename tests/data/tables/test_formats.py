@@ -66,6 +66,15 @@ def test_a_property_that_is_called_as_a_column_of_ours_gets_a_number(tmp_path):
     assert molecules(table).smiles == ("CCO",)
 
 
+@pytest.mark.parametrize("broken", [BROKEN, BROKEN.replace("bad\n", "M  END\n"), "\n\n\n"])
+def test_a_record_without_the_end_of_its_structure_keeps_its_properties(tmp_path, broken):
+    table = read(
+        tmp_path, "set.sdf", f"{record('C', logS='1')}{broken}>  <logS>  (2)\n2,5\n\n$$$$\n"
+    )
+    assert table.column("logS").tolist() == ["1", "2,5"]
+    assert set(table.faults) == {1}
+
+
 def test_an_empty_sdf_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"set\.sdf holds no record"):
         read(tmp_path, "set.sdf", "\n\n")
@@ -176,3 +185,21 @@ def test_inchi_are_read_where_there_is_no_smiles(tmp_path):
         graphs.graph(2)
     with pytest.raises(ValueError, match="the SMILES is empty"):
         graphs.graph(3)
+
+
+def test_names_of_a_spreadsheets_columns_are_kept_as_they_are(tmp_path):
+    rows = [[None, None, None, None], ["smiles", "y", None, "y"], ["C", 1, None, 2],
+            [None, None, None, None], ["CC", 2.5, "x", 2**70]]  # fmt: skip
+    with pd.ExcelWriter(tmp_path / "set.xlsx") as writer:
+        pd.DataFrame(rows).to_excel(writer, header=False, index=False)
+    table = read_table(tmp_path / "set.xlsx")
+    assert table.header == ("smiles", "y", "", "y")
+    assert table.frame.iloc[:, 0].tolist() == ["C", "CC"]
+    with pytest.raises(ValueError, match="two columns named 'y'; rename one"):
+        molecules(table, ["y"])
+
+
+def test_a_spreadsheet_without_a_filled_cell_is_told(tmp_path):
+    pd.DataFrame().to_excel(tmp_path / "set.xlsx", index=False)
+    with pytest.raises(ValueError, match=r"set\.xlsx: its first sheet, 'Sheet1', is empty; move"):
+        read_table(tmp_path / "set.xlsx")

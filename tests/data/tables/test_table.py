@@ -1,10 +1,20 @@
 import gzip
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from cellformer.data.tables.delimited import Dialect
-from cellformer.data.tables.table import Table, is_table, is_written, read_table, write_table
+from cellformer.data.tables.table import (
+    Table,
+    is_table,
+    is_written,
+    opened_pieces,
+    read_table,
+    write_pieces,
+    write_table,
+)
 
 
 def table(tmp_path, text, name="set.csv"):
@@ -90,3 +100,49 @@ def test_columns_of_one_name_are_kept_and_only_choosing_one_is_an_error(tmp_path
 def test_a_file_that_is_absent_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="no file"):
         read_table(tmp_path / "absent.csv")
+
+
+ODD = {
+    "whole": pa.array([2**53 + 1, None], pa.int64()),
+    "unsigned": pa.array([2**64 - 1, None], pa.uint64()),
+    "struct": pa.array([{"a": 1, "b": ["x"]}, None]),
+    "list": pa.array([[{"a": 1}], []]),
+    "bytes": pa.array([b"\xff\x00", None]),
+    "moment": pa.array([10**15, None], pa.timestamp("us", "Europe/Berlin")),
+    "words": pa.array(["a", None]).dictionary_encode(),
+}
+
+
+def test_odd_columns_of_a_parquet_file_are_kept(tmp_path):
+    right = pa.table(ODD)
+    pyarrow.parquet.write_table(right, tmp_path / "odd.parquet")
+    kept = read_table(tmp_path / "odd.parquet")
+    write_table(kept.frame, tmp_path / "again.parquet")
+    again = pyarrow.parquet.read_table(tmp_path / "again.parquet")
+    assert again.to_pydict() == right.to_pydict()
+    with opened_pieces(tmp_path / "odd.parquet") as pieces:
+        write_pieces([(piece.frame, piece.dialect) for piece in pieces], tmp_path / "two.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "two.parquet").to_pydict() == right.to_pydict()
+    write_table(kept.frame, tmp_path / "odd.csv")
+    cells = read_table(tmp_path / "odd.csv").frame.iloc[0].to_dict()
+    assert cells.pop("moment").startswith("2001-09-09 03:46:40")
+    assert cells == {"whole": "9007199254740993", "unsigned": "18446744073709551615",
+                     "struct": '{"a": 1, "b": ["x"]}', "list": '[{"a": 1}]', "bytes": "ff00",
+                     "words": "a"}  # fmt: skip
+    assert Table.of_frame(right).frame["whole"].tolist() == [2**53 + 1, None]
+
+
+def test_what_fits_no_type_of_a_parquet_file_is_text(tmp_path):
+    frame = pd.DataFrame({"huge": [2**70, 1], "map": [[("a", 1)], None], "kinds": [1, "x"],
+                          "numbers": [1, 2.5]}, dtype=object)  # fmt: skip
+    write_table(frame, tmp_path / "odd.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "odd.parquet").to_pydict() == {
+        "huge": [str(2**70), "1"], "map": ['[["a", 1]]', None], "kinds": ["1", "x"],
+        "numbers": [1.0, 2.5],
+    }  # fmt: skip
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    pyarrow.parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "twice.parquet")
+    with pytest.raises(ValueError, match="two columns named 'a'; rename one"):
+        read_table(tmp_path / "twice.parquet").column("a")
+    with pytest.raises(ValueError, match=r"two columns named 'a'.*or write a \.csv"):
+        write_table(twice, tmp_path / "odd.parquet")

@@ -6,8 +6,10 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context
+from multiprocessing.process import BaseProcess
 from typing import Protocol, TypeVar, runtime_checkable
 
+from cellformer.basics.lost import LostProcessError
 from cellformer.basics.stopping import children_are_spared
 from cellformer.data.preparing.workers import start_worker
 
@@ -44,7 +46,7 @@ class LocalProcesses:
     workers: int
 
     def __call__(self, tasks: Iterable[RowsTask[Done]]) -> Iterator[tuple[int, Done]]:
-        """Raises RuntimeError where a process is lost."""
+        """Raises LostProcessError where a process is lost."""
         with _pool(self.workers) as pool:
             running: dict[Future[Done], int] = {}
             for task in tasks:
@@ -61,6 +63,11 @@ def _ready(running: dict[Future[Done], int]) -> Iterator[tuple[int, Done]]:
         yield running.pop(future), future.result()
 
 
+def _kill(processes: Iterable[BaseProcess]) -> None:
+    for process in processes:
+        process.kill()
+
+
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     others = set(active_children())
@@ -68,13 +75,15 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except (KeyboardInterrupt, GeneratorExit):  # no more wanted: half a part is not waited for
-        for process in set(active_children()) - others:
-            process.kill()
+        _kill(set(active_children()) - others)
         raise
     except BrokenProcessPool as error:
-        raise RuntimeError(
-            f"a preparation process ended unexpectedly: it was out of memory, or {NO_MAIN_GUARD}. "
-            "Finished parts are kept; call again with fewer workers, or with workers=0"
+        # The pool ends those that it knows when one dies, but waits for one that is just starting.
+        _kill(set(active_children()) - others)
+        raise LostProcessError(
+            f"a preparation process ended unexpectedly: it was killed, out of memory, or "
+            f"{NO_MAIN_GUARD}. Finished parts are kept; do it again, with fewer data.workers where "
+            "memory is short"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -117,21 +117,42 @@ def _guarded(
 ) -> pd.DataFrame:
     try:
         return read(stream, where)
-    except (ImportError, MemoryError):
+    except (ImportError, MemoryError, _EmptyError):
         raise
     except Exception as error:  # a damaged file raises nearly any kind
-        raise ValueError(f"{where} cannot be read as {ending} ({one_line(error)})") from None
+        raise _unreadable(where, ending, error) from None
+
+
+class _EmptyError(ValueError):
+    """A workbook without a table in its first sheet."""
+
+
+def _unreadable(where: str, ending: str, error: Exception) -> ValueError:
+    return ValueError(
+        f"{where} cannot be read as {ending} ({one_line(error)}); it is damaged, or something "
+        "else: save it anew, or as .csv"
+    )
 
 
 def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
     large = stream.seek(0, io.SEEK_END) >= MAPPED_FROM
     stream.seek(0)
+    file = pyarrow.parquet.ParquetFile(stream)  # also with two columns of one name
     if large:
-        rows = _mapped_parquet(pyarrow.parquet.ParquetFile(stream))
-    else:
-        rows = pyarrow.parquet.read_table(stream)
-        rows.validate(full=True)  # texts that are no UTF-8
-    frame: pd.DataFrame = rows.to_pandas()
+        return frame_of(_mapped_parquet(file))
+    rows = file.read()
+    rows.validate(full=True)  # texts that are no UTF-8
+    return frame_of(rows)
+
+
+def frame_of(table: pyarrow.Table) -> pd.DataFrame:
+    """The columns of an Arrow table; whole numbers stay so beside missing ones.
+
+    As objects where there are missing ones, but of those without a sign, for which Arrow cannot
+    tell later what they were.
+    """
+    unsigned = {kind: pd.UInt64Dtype() for kind in (pyarrow.uint64(),)}
+    frame: pd.DataFrame = table.to_pandas(integer_object_nulls=True, types_mapper=unsigned.get)
     return frame
 
 
@@ -152,15 +173,15 @@ def _parquet_pieces(
         for batch in file.iter_batches(batch_size=rows):
             table = pyarrow.Table.from_batches([batch])
             table.validate(full=True)
-            yield table.to_pandas(), Dialect()
+            yield frame_of(table), Dialect()
     except (MemoryError, GeneratorExit):
         raise
     except Exception as error:  # a damaged file raises nearly any kind
-        raise ValueError(f"{where} cannot be read as parquet ({one_line(error)})") from None
+        raise _unreadable(where, "parquet", error) from None
 
 
 def _read_excel(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
-    """The first sheet, cells as they are; rows without any are left out."""
+    """The first sheet, cells and names of columns as they are; rows without any are left out."""
     try:
         import openpyxl  # noqa: F401
     except ModuleNotFoundError as missing:
@@ -171,9 +192,23 @@ def _read_excel(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
         first, *others = map(str, book.sheet_names)
         if others:
             logger.info("%s: its first sheet, %r, is read, of %d", where, first, len(others) + 1)
-        frame: pd.DataFrame = pd.read_excel(
-            book, sheet_name=first, dtype=object, keep_default_na=False, na_values=[""]
+        cells: pd.DataFrame = pd.read_excel(
+            book,
+            sheet_name=first,
+            header=None,
+            dtype=object,
+            keep_default_na=False,
+            na_values=[""],
         )
-    if not len(frame.columns):
-        raise ValueError("the first sheet is empty")
-    return frame.dropna(how="all").reset_index(drop=True)
+    cells = cells.dropna(how="all")
+    if not len(cells):
+        raise _EmptyError(
+            f"{where}: its first sheet, {first!r}, is empty; move the sheet with the table there"
+        )
+    names, frame = cells.iloc[0], cells.iloc[1:]
+    used = (names.notna() | frame.notna().any()).to_numpy(bool)
+    frame = frame.loc[:, used].reset_index(drop=True)
+    frame.columns = pd.Index(
+        ["" if pd.isna(name) else str(name) for name in names[used]], dtype=object
+    )
+    return frame

@@ -59,7 +59,27 @@ def entries_of(cell: Any) -> list[ListEntry] | None:
 def as_json(values: Sequence[Any]) -> str:
     """A list as text that `entries_of` and any reader of JSON take for the same."""
     told = [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
-    return json.dumps(told, ensure_ascii=False, default=str)
+    return json.dumps(told, ensure_ascii=False, default=_plain)
+
+
+CONTAINERS = (list, tuple, np.ndarray, dict, bytes)
+"""Kinds of cells that are no single value."""
+
+
+def as_text(cell: Any) -> Any:
+    """Lists and mappings as JSON, bytes as hexadecimal digits; any other cell as it is."""
+    if isinstance(cell, bytes):
+        return cell.hex()
+    if isinstance(cell, dict):
+        return json.dumps(cell, ensure_ascii=False, default=_plain)
+    return as_json(list(cell)) if isinstance(cell, CONTAINERS) else cell
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for, by what it has."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _is_blank(cell: Any) -> bool:

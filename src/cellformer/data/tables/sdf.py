@@ -1,6 +1,7 @@
 """Structure-data files (SDF): a molecule in each record, and properties as columns."""
 
 import io
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from cellformer.chemistry.listing import MoleculeRecord
 
 END = "$$$$"
+PROPERTY = re.compile(r"^>.*<", re.MULTILINE)
 NO_ATOMS = "\n\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n"
 
 
@@ -103,11 +105,17 @@ def _molecule(record: str) -> tuple[Any, str]:
                 reason += f": {problems[0].Message()}" if problems else ""
         except Exception as error:  # whatever RDKit raises says something of this record alone
             reason = f"RDKit fails on the structure: {one_line(error)}"
-        _, _, properties = record.partition("M  END")
         try:
-            return _parsed(NO_ATOMS + properties.partition("\n")[2], sanitize=False), reason
+            return _parsed(NO_ATOMS + _properties(record), sanitize=False), reason
         except Exception:
             return None, reason
+
+
+def _properties(record: str) -> str:
+    """What a record says below its structure, also where that has no end."""
+    header = sum(len(line) for line in record.splitlines(keepends=True)[:3])
+    first = PROPERTY.search(record, header)
+    return record[first.start() :] if first else ""
 
 
 def _raw(record: str) -> Any:

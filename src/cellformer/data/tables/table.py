@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -22,9 +21,11 @@ from cellformer.data.tables.delimited import Dialect
 from cellformer.data.tables.formats import (
     TABLE_ENDINGS,
     WRITTEN_ENDINGS,
+    frame_of,
     read_rows,
     row_pieces,
 )
+from cellformer.data.tables.lists import CONTAINERS, as_text
 from cellformer.data.tables.writing import write_delimited
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Table:
             return cls(where, frame)
         if not isinstance(frame, ArrowFrame):
             raise TypeError(f"expected a data frame of pandas or polars, got {type(frame)}")
-        return cls(where, pa.table(frame).to_pandas())
+        return cls(where, frame_of(pa.table(frame)))
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -275,11 +276,33 @@ def _dialect_of(file: Path, dialect: Dialect) -> Dialect:
 
 
 def _of_one_kind(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same with texts in columns of several kinds of cells, as spreadsheets may have them."""
+    """The same with texts in columns that fit no type of Arrow, as spreadsheets may have them.
+
+    Raises ValueError for two columns of one name.
+    """
+    twice = frame.columns[frame.columns.duplicated()].tolist()
+    if twice:
+        raise ValueError(
+            f"there are two columns named {twice[0]!r}, which a parquet file cannot have; rename "
+            "one, or write a .csv file"
+        )
     kept = frame.copy()
-    for place in range(len(frame.columns)):
+    for place, kind in enumerate(frame.dtypes):
         cells = frame.iloc[:, place]
-        lists = all(isinstance(cell, list | np.ndarray) for cell in cells.dropna().tolist())
-        if not lists and pd.api.types.infer_dtype(cells, skipna=True).startswith("mixed"):
-            kept.isetitem(place, cells.map(str, na_action="ignore").to_numpy(object))
+        if pd.api.types.is_object_dtype(kind) and not _fits(cells):
+            told = cells.map(lambda cell: str(as_text(cell)), na_action="ignore")
+            kept.isetitem(place, told.to_numpy(object))
     return kept
+
+
+def _fits(cells: "pd.Series[Any]") -> bool:
+    filled = cells.dropna().tolist()
+    containers = all(isinstance(cell, CONTAINERS) for cell in filled)
+    kind = pd.api.types.infer_dtype(cells, skipna=True)
+    if kind.startswith("mixed") and kind != "mixed-integer-float" and not containers:
+        return False  # Arrow would take some of them for others
+    try:
+        pa.array(filled, from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return False
+    return True

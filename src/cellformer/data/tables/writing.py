@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
 import pandas as pd
 
 from cellformer.data.tables.delimited import Dialect
-from cellformer.data.tables.lists import as_json
+from cellformer.data.tables.lists import CONTAINERS, as_text
 
 FORMULA = r"^[=+\-@\t\r]"  # what spreadsheets take for the beginning of a formula
 
@@ -32,10 +31,10 @@ def write_delimited(
 
     A cell that holds a separator, a quote or a line break stands in quotes. Where a line break is
     none of the table's own, all text does: Python's csv leaves such a one bare, which ends the row
-    for those who read it. Lists are written as JSON.
+    for those who read it. Lists and mappings are written as JSON, bytes as hexadecimal digits.
     """
     dialect = dialect or Dialect()
-    frame = _with_lists_as_text(frame)
+    frame = _with_containers_as_text(frame)
     sink: Any = target
     settings: dict[str, Any] = {
         "index": False,
@@ -58,14 +57,13 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
     return safe
 
 
-def _with_lists_as_text(frame: pd.DataFrame) -> pd.DataFrame:
+def _with_containers_as_text(frame: pd.DataFrame) -> pd.DataFrame:
     kept = frame
     for place in _texts(frame):
         cells = frame.iloc[:, place].tolist()
-        if any(isinstance(cell, list | np.ndarray) for cell in cells):
+        if any(isinstance(cell, CONTAINERS) for cell in cells):
             kept = frame.copy() if kept is frame else kept
-            told = [as_json(list(c)) if isinstance(c, list | np.ndarray) else c for c in cells]
-            kept.isetitem(place, told)
+            kept.isetitem(place, pd.Series(map(as_text, cells), dtype=object).to_numpy())
     return kept
 
 

@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from cellformer.basics.lost import LostProcessError
 from cellformer.complexes.many.store import MANIFEST
 from cellformer.data.preparing.shards import Shard, ShardTask, finished_shard
 from cellformer.experiments.ray.cluster import (
@@ -32,8 +33,8 @@ class RayShards:
     retries: int = 3
 
     def __call__(self, tasks: Iterable[ShardTask]) -> Iterator[tuple[int, Shard]]:
-        """Raises what a task raises, `NotSharedError`, and RuntimeError for a shard that is lost
-        again and again."""
+        """Raises what a task raises, `NotSharedError`, and LostProcessError for a shard that is
+        lost again and again."""
         remaining = iter(tasks)
         first = next(remaining, None)
         if first is None:
@@ -77,7 +78,7 @@ class RayShards:
         except ray.exceptions.RayTaskError as error:  # the worker's own, without its traceback
             raise error.cause from None
         except ray.exceptions.RayError as error:
-            raise RuntimeError(
+            raise LostProcessError(
                 f"the rows from {task.start} on were lost {self.retries + 1} times with their "
                 f"worker: {reason(error)[:300]}. Finished parts are kept; call again"
             ) from error

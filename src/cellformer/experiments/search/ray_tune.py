@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import lightning.pytorch as pl
+import numpy as np
 import optuna
 from ray import tune as ray_tune
 from ray.tune.schedulers import ASHAScheduler
@@ -116,12 +117,8 @@ class OptunaTrials(Searcher):
         self.distributions = {
             key: _distribution(dimension) for key, dimension in space.dimensions.items()
         }
-        # Each number of trials known gives another seed: a search gone on with does not repeat
-        # the draws of its beginning.
-        sampler = optuna.samplers.TPESampler(seed=seed + len(self.trials))
-        self.study = optuna.create_study(
-            sampler=sampler, direction="maximize" if higher else "minimize"
-        )
+        self.seed = seed
+        self.study = optuna.create_study(direction="maximize" if higher else "minimize")
         for trial in self.trials.values():
             if trial.state != "running":
                 self.study.add_trial(self._frozen(trial))
@@ -149,8 +146,12 @@ class OptunaTrials(Searcher):
             return trial, self.study.ask(self.distributions)
         if len(self.trials) >= self.total or time.monotonic() >= self.deadline:
             return None
+        number = max(self.trials, default=-1) + 1
+        # A generator for each trial, so that what is drawn does not depend on interruptions.
+        generator = np.random.default_rng([self.seed, number])
+        self.study.sampler = optuna.samplers.TPESampler(seed=int(generator.integers(1 << 31)))
         asked = self.study.ask(self.distributions)
-        trial = Trial(max(self.trials, default=-1) + 1, self._values(asked.params))
+        trial = Trial(number, self._values(asked.params))
         self.trials[trial.number] = trial
         self.folder.write(trial)
         return trial, asked

@@ -18,6 +18,7 @@ from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 from torch import Tensor
 
+from cellformer.basics.lost import LostProcessError
 from cellformer.data.loading.loader import Share
 
 Result = TypeVar("Result")
@@ -28,7 +29,7 @@ STAGE = timedelta(hours=12)
 """How long it waits where another may have to prepare or to score a whole data set."""
 
 
-class PeerError(RuntimeError):
+class PeerError(LostProcessError):
     """Another process of the same training has failed; the message is empty where it says why."""
 
 
@@ -176,6 +177,11 @@ def lost_contact(error: BaseException) -> bool:
         isinstance(error, RuntimeError)
         and any(word in text for word in ("gloo", "nccl", "closed by peer", "reset by peer"))
     )
+
+
+def lost_loader(error: BaseException) -> bool:
+    """Whether an error of PyTorch says that a process which loads batches is gone."""
+    return isinstance(error, RuntimeError) and "DataLoader worker" in str(error)
 
 
 def _local_size() -> int:

@@ -8,7 +8,7 @@ from cellformer.basics.stopping import StopRequests, StopSignal
 from cellformer.training.config import TrainingConfig
 from cellformer.training.loop.devices import device_of
 from cellformer.training.loop.preemption import TrainingInterrupted
-from cellformer.training.loop.world import PeerError, World, joined, lost_contact
+from cellformer.training.loop.world import PeerError, World, joined, lost_contact, lost_loader
 
 
 @contextmanager
@@ -24,6 +24,11 @@ def session(config: TrainingConfig, folder: Path) -> Iterator[tuple[World, StopR
         except StopSignal as stopped:
             raise TrainingInterrupted(folder, stopped.number) from stopped
         except RuntimeError as error:
+            if lost_loader(error):
+                raise PeerError(
+                    "a process that loads batches was killed, or was out of memory; go on with "
+                    f"--resume {folder}, and fewer training.loader_workers where memory is short"
+                ) from error
             if not lost_contact(error):
                 raise
             raise PeerError(

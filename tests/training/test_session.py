@@ -1,0 +1,30 @@
+import os
+
+import pytest
+from torch.utils.data import DataLoader
+
+from cellformer.training.config import TrainingConfig
+from cellformer.training.loop.world import PeerError
+from cellformer.training.processes.session import session
+
+
+class Dying:
+    """Rows whose reading ends the process, as a kill does."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, row):
+        os._exit(1)
+
+
+def test_a_loader_that_is_gone_is_told_with_the_way_to_go_on(tmp_path):
+    loader = DataLoader(Dying(), num_workers=1, multiprocessing_context="fork")
+    config = TrainingConfig(device="cpu")
+    with (
+        pytest.raises(PeerError, match=f"loads batches was killed.*--resume {tmp_path}, and fewer"),
+        session(config, tmp_path),
+    ):
+        next(iter(loader))
+    with pytest.raises(RuntimeError, match=r"^another$"), session(config, tmp_path):
+        raise RuntimeError("another")
