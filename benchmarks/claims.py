@@ -208,9 +208,9 @@ def _of_choosing(kept: dict[str, Kept], ring: dict[str, int]) -> Iterator[Claim]
     page = "docs/choosing.md"
     tried, judged = OnGcb.of("development"), OnGcb.of("judged")
     for name, how in GCB.items():
-        told = [tried[name].told(part) for part in ("val", "test", "development")]
-        told.append(judged[name].told("judging") if name in judged else "-")
-        words = f"| {how} | {len(tried[name].scores)} | {' | '.join(told)} |"
+        cells = [tried[name].told(part) for part in ("val", "test", "development")]
+        cells.append(judged[name].told("judging") if name in judged else "-")
+        words = f"| {how} | {len(tried[name].scores)} | {' | '.join(cells)} |"
         yield Claim(page, words, "gcb-hard/development.json, gcb-hard/judged.json")
     for name, how in ZINC.items():
         each, key = kept[name], ("zinc", *how.replace("`", "").split(", "))
