@@ -77,7 +77,7 @@ LEARNERS = {
     "skeleton-batch": Learner(_ours(56, 4, norm="batch"), "general-sparse", lifting="skeleton"),
     "walks": Learner(_ours(56, 4), "general-sparse", "rwpe:8"),
 }
-"""About 100,000 weights each; those of ours without encodings but the last."""
+"""About 100,000 weights each, of GIN a quarter more; ours without encodings but the last."""
 
 
 @dataclass(frozen=True)

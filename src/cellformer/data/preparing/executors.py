@@ -18,6 +18,9 @@ NO_MAIN_GUARD = (
     "spawned processes must not do again"
 )
 
+LOOK_SECONDS = 1.0
+"""After which it is looked whether all processes are there."""
+
 Done = TypeVar("Done", covariant=True)
 
 
@@ -53,13 +56,21 @@ class LocalProcesses:
                 with children_are_spared():  # the first task starts the processes
                     running[pool.submit(task)] = task.start
                 if len(running) >= 2 * self.workers:  # enough to keep all busy, little in memory
-                    yield from _ready(running)
+                    yield from _ready(pool, running)
             while running:
-                yield from _ready(running)
+                yield from _ready(pool, running)
 
 
-def _ready(running: dict[Future[Done], int]) -> Iterator[tuple[int, Done]]:
-    for future in wait(running, return_when=FIRST_COMPLETED).done:
+def _ready(
+    pool: ProcessPoolExecutor, running: dict[Future[Done], int]
+) -> Iterator[tuple[int, Done]]:
+    while not (found := wait(running, LOOK_SECONDS, FIRST_COMPLETED).done):
+        # The pool watches the processes that it had when it was last woken. One that was started
+        # by the submit that woke it, and is gone before the next, would be waited for forever.
+        processes = [*(pool._processes or {}).values()]
+        if any(process.exitcode is not None for process in processes):
+            raise BrokenProcessPool("a process is gone")
+    for future in found:
         yield running.pop(future), future.result()
 
 
