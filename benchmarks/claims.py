@@ -208,10 +208,10 @@ def _of_choosing(kept: dict[str, Kept], ring: dict[str, int]) -> Iterator[Claim]
     page = "docs/choosing.md"
     tried, judged = OnGcb.of("development"), OnGcb.of("judged")
     for name, how in GCB.items():
-        each = judged.get(name, tried[name])
-        cells = [each.told(part) for part in ("val", "test", "development")]
-        cells.append(each.told("judging") if name in judged else "-")
-        words = f"| {how} | {len(each.scores)} | {' | '.join(cells)} |"
+        found = judged.get(name, tried[name])
+        cells = [found.told(part) for part in ("val", "test", "development")]
+        cells.append(found.told("judging") if name in judged else "-")
+        words = f"| {how} | {len(found.scores)} | {' | '.join(cells)} |"
         yield Claim(page, words, "gcb-hard/development.json, gcb-hard/judged.json")
     *others, worst = sorted(
         (each["judging"] for each in judged[JUDGED_ON_GCB[0]].scores), reverse=True

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
+from cellformer.basics.checks import positive
 from cellformer.basics.files import check_folder
 from cellformer.cli.parsing import Parser, add_config_and_target, free_output, run_config_in
 from cellformer.cli.preset import add_preset, defaults_in
@@ -69,6 +70,9 @@ def run(arguments: Namespace) -> int:
         if not is_written(output):
             raise ValueError(f"{output} does not end in .csv, .tsv or .parquet")
         check_folder(output)
+    positive(seconds=arguments.seconds)
+    for count in arguments.rows or ():
+        positive(rows=count)
     config = run_config_in(arguments, arguments.source)
     machines = [
         Machines(nodes, arguments.node_processes, arguments.network, storage=arguments.storage,
