@@ -180,7 +180,7 @@ def test_the_command_line_tells_it_and_writes_the_table(tmp_path, capsys, monkey
     assert not list(tmp_path.glob("*.tmp"))
     for words, message in (
         (["--nodes", "0"], "nodes must be at least 1"),
-        (["--rows", "inf"], "rows must be positive and finite"),
+        (["--rows", "-1"], "rows must be positive and finite"),
         (["--seconds", "0"], "seconds must be positive"),
         (["--network", "0"], "network must be positive"),
         (["--failures", "-1"], "failures must be finite and not negative"),
