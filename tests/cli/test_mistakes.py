@@ -218,6 +218,8 @@ MISTAKES = [
     ("predict run t.csv -o t.csv", 1, "t.csv exists; choose another name or --overwrite"),
     ("predict run t.csv -o out.xlsx", 1, "out.xlsx does not end in .csv, .tsv, .parquet or .ply"),
     ("predict run t.csv -o out.ply --spreadsheet", 1, "is about the texts of a table"),
+    ("estimate t.csv --rows inf", 2, "--rows must be a finite number, got inf"),
+    ("estimate t.csv --nodes 1 few", 2, "--nodes must be a whole number, got few"),
     ("predict run t.csv --interval 90", 1, "between 0 and 1, got 90"),
     ("predict run t.csv --interval 0.9", 1, "at least 10 labeled rows", "choose a lower level, or"),
     ("predict run t.csv --interval 0.9 --calibrate few.csv", 1, "few has 2", "more rows"),

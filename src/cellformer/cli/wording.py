@@ -7,7 +7,7 @@ from cellformer.basics.suggestions import nearest
 
 _WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
 _ENDLESS = ("nan", "inf", "infinity")
-_KEY = re.compile(r'Parser key "([\w.-]+)":(.*)', re.DOTALL)
+_KEY = re.compile(r'Parser key "([\w.-]+)"(?: element \d+)?:(.*)', re.DOTALL)
 _VALUE = re.compile(r"(?:Got value|Given value): (.*)")
 _LITERAL = re.compile(r"(?:typing\.)?Literal\[([^\]]*)\]")
 _TUPLE = re.compile(r"tuple\[([^\]]*)\]")
