@@ -49,7 +49,7 @@ from cellformer.lifting.lift import Lifting
 
 logger = logging.getLogger(__name__)
 
-PREPARATION_VERSION = 6
+PREPARATION_VERSION = 7
 """Raised whenever the same lifting and encodings of the same graphs give another store."""
 
 OverLimitRows: TypeAlias = Literal["fail", "skip"]
