@@ -62,10 +62,10 @@ def configuration() -> RunConfig:
 
 def compared(rates: Rates, config: RunConfig, folder: Path) -> Iterator[Compared]:
     """Preparations and epochs, by one process and by two."""
+    run_command(["prepare", SET, "--preset", SET], folder / "warm")  # compiles, and reads
     for processes in (1, 2):
         [plan] = planned(rates, config.training, [rates.rows], [Machines(processes=processes)])
         cache = folder / f"cache-{processes}"
-        run_command(["prepare", SET, "--preset", SET], folder / "warm")  # compiles, and reads
         began = time.perf_counter()
         run_command(["prepare", SET, "--preset", SET, "--data.workers",
                      str(processes - 1 and processes)], cache)  # fmt: skip

@@ -56,7 +56,7 @@ def traced():
 @pytest.fixture
 def few_at_a_time(monkeypatch):
     """What is looked at together is as small beside 2,000 rows as it usually is beside millions."""
-    monkeypatch.setattr(delimited, "MAPPED_FROM", 0)
+    monkeypatch.setattr("cellformer.data.mapped.MAPPED_FROM", 0)
     for name in ("_CHUNK", "BLOCK_BYTES"):
         monkeypatch.setattr(delimited, name, 1 << 14)
     for module, name in ((texts, "FEW"), (columns, "STRETCH"), (ragged, "STRETCH")):

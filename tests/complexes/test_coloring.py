@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.coloring import cell_colors
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.relabel import permute
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.lifting.lift import lift
 
@@ -13,11 +14,7 @@ from cellformer.lifting.lift import lift
 def renumbered(cells, seed):
     random = np.random.default_rng(seed)
     orders = [random.permutation(count) for count in cells.num_cells]
-    boundaries = [
-        cells.boundary(rank).toarray()[np.ix_(orders[rank - 1], orders[rank])]
-        for rank in range(1, cells.dim + 1)
-    ]
-    return CellComplex.from_boundaries(boundaries, num_vertices=cells.num_vertices), orders
+    return permute(cells, orders), orders
 
 
 def partition(labels):

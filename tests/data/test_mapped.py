@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 
 from cellformer.data.mapped import mapped
-from cellformer.data.tables import delimited, formats
 from cellformer.data.tables.table import read_table
 
 SCHEMA = pa.schema([("number", pa.int64()), ("text", pa.large_string())])
@@ -49,12 +48,12 @@ def frames():
 def test_a_large_parquet_file_is_read_as_a_small_one(frame, tmp_path, monkeypatch):
     frame.to_parquet(tmp_path / "t.parquet")
     small = read_table(tmp_path / "t.parquet").frame
-    monkeypatch.setattr(formats, "MAPPED_FROM", 0)
+    monkeypatch.setattr("cellformer.data.mapped.MAPPED_FROM", 0)
     pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet").frame, small)
 
 
 def test_a_damaged_large_parquet_file_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "MAPPED_FROM", 0)
+    monkeypatch.setattr("cellformer.data.mapped.MAPPED_FROM", 0)
     file = tmp_path / "t.parquet"
     pd.DataFrame({"smiles": ["C", "CQQC"] * 500}).to_parquet(file, compression=None)
     file.write_bytes(file.read_bytes().replace(b"CQQC", b"C\xffQC"))  # no UTF-8
@@ -63,7 +62,7 @@ def test_a_damaged_large_parquet_file_is_told(tmp_path, monkeypatch):
 
 
 def test_cells_of_a_large_text_take_no_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "MAPPED_FROM", 0)
+    monkeypatch.setattr("cellformer.data.mapped.MAPPED_FROM", 0)
     file = tmp_path / "t.csv"
     file.write_text("smiles,y\n" + "CCO,1.5\n" * 50_000)
     held = pa.total_allocated_bytes()

@@ -13,6 +13,7 @@ from cellformer.complexes.matrices import (
     up_adjacency,
     up_laplacian,
 )
+from cellformer.complexes.relabel import permute
 from cellformer.encodings import slepians
 from cellformer.encodings.encode import encode
 from cellformer.encodings.numerics.eigenspaces import settle
@@ -73,11 +74,7 @@ def literal_choice(cells, rank, size):
 
 def in_order_of_colors(cells):
     orders = [np.argsort(colors, kind="stable") for colors in cell_colors(cells)]
-    boundaries = [
-        cells.boundary(rank).toarray()[np.ix_(orders[rank - 1], orders[rank])]
-        for rank in range(1, cells.dim + 1)
-    ]
-    return CellComplex.from_boundaries(boundaries, num_vertices=cells.num_vertices), orders
+    return permute(cells, orders), orders
 
 
 def check_against_literal(cells, size):

@@ -16,21 +16,14 @@ TAUTOMERS = "/KET /15T"
 """InChI's options by which ketones are their enols, beside what its hydrogens do by themselves."""
 
 
-def skeleton(smiles: str) -> str | None:
-    """What two forms of one molecule have in common; None where there is no valid molecule.
-
-    It is the first block of the InChIKey of the largest fragment, without its charges where
-    hydrogens can make up for them: salts, stereochemistry, isotopes, the place of mobile hydrogens
-    and the order of the atoms do not count, nor whether a metal is bound or an ion. Where there is
-    no InChI it is RDKit's SMILES of that fragment.
-    """
-    return next(skeletons(smiles), None)
-
-
 def skeletons(smiles: str) -> Iterator[str]:
-    """That of the largest fragment, then those of all others that have carbon, large ones first.
+    """What two forms of one molecule have in common; nothing where there is no valid molecule.
 
-    The molecule that is meant need not be the largest: many acids are larger than the amines whose
+    Of the largest fragment, then of all others that have carbon, large ones first: the first block
+    of the InChIKey, without charges where hydrogens can make up for them. Salts, stereochemistry,
+    isotopes, the place of mobile hydrogens and the order of the atoms do not count, nor whether a
+    metal is bound or an ion. Where there is no InChI it is RDKit's SMILES of the fragment. The
+    molecule that is meant need not be the largest: many acids are larger than the amines whose
     salts they make.
     """
     try:

@@ -19,7 +19,7 @@ def cell_colors(cells: CellComplex) -> tuple[UInt64[np.ndarray, " cell"], ...]:
     """
     counts = cells.num_cells
     colors = [np.full(count, rank + 1, np.uint64) for rank, count in enumerate(counts)]
-    joined = [abs(boundary).tocoo() for boundary in cells.boundaries]
+    joined = [boundary.tocoo() for boundary in cells.boundaries]
     for _ in range(_ROUNDS):
         for rank, count in enumerate(counts):
             below = np.zeros(count, np.uint64)

@@ -4,6 +4,7 @@ Arrow's arrays are the same on disk as in memory, so nothing is read before it i
 system takes pages back when it needs them.
 """
 
+import io
 import mmap
 import os
 import tempfile
@@ -17,6 +18,13 @@ from cellformer.basics.files import blamed
 
 MAPPED_FROM = 1 << 23
 """Bytes of a file from which its rows are worth a file of their own."""
+
+
+def is_large(stream: io.BufferedIOBase) -> bool:
+    """Whether what it holds is worth a file of its own; the stream is at its beginning then."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    return size >= MAPPED_FROM
 
 
 def mapped(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

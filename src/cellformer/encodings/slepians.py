@@ -12,6 +12,7 @@ from scipy import linalg
 from cellformer.complexes.cell_complex import FLIPPING_SIGN, CellComplex
 from cellformer.complexes.coloring import cell_colors
 from cellformer.complexes.many.ragged import ranges
+from cellformer.complexes.relabel import permute
 from cellformer.encodings.encode import EncodedRanks, check_size, encoded
 from cellformer.encodings.numerics.eigenspaces import concentrated_basis, settle
 
@@ -78,12 +79,8 @@ class Slepians:
                 f"of Slepians (the limit is {MOST_CELLS})",
             )
         orders = [np.argsort(colors, kind="stable") for colors in cell_colors(cells)]
-        boundaries = [
-            boundary.toarray().astype(np.float64)[np.ix_(rows, columns)]
-            for boundary, rows, columns in zip(
-                cells.boundaries, orders[:-1], orders[1:], strict=True
-            )
-        ]
+        ordered = permute(cells, orders)
+        boundaries = [boundary.toarray().astype(np.float64) for boundary in ordered.boundaries]
         bands = [band_bases(boundary) for boundary in boundaries]
         vectors = []
         for rank, count in enumerate(cells.num_cells):
@@ -100,9 +97,9 @@ class Slepians:
                     f"the neighborhoods of rank {rank} are too large for Slepians (the cubes of "
                     f"their sizes sum to {work:.0e}, the limit is {MOST_WORK:.0e})",
                 )
-            ordered = _rank_slepians(upper, lower, self.size)
-            vectors.append(np.empty_like(ordered))
-            vectors[rank][orders[rank]] = ordered
+            found = _rank_slepians(upper, lower, self.size)
+            vectors.append(np.empty_like(found))
+            vectors[rank][orders[rank]] = found
         return encoded(vectors, self.size, FLIPPING_SIGN)
 
 

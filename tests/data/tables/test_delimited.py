@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.data.mapped import MAPPED_FROM
-from cellformer.data.tables import delimited
 from cellformer.data.tables.delimited import Dialect, detect_separator, read_delimited
 
 
 @pytest.fixture(scope="module", params=[MAPPED_FROM, 0], ids=["small", "large"], autouse=True)
 def _in_memory_or_mapped(request):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "MAPPED_FROM", request.param)
+        patch.setattr("cellformer.data.mapped.MAPPED_FROM", request.param)
         yield
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from cellformer.data.mapped import MAPPED_FROM, mapped
+from cellformer.data.mapped import is_large, mapped
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +58,7 @@ def read_delimited(
     Windows-1252 too, with a warning. Lines that are blank are no rows. Raises ValueError,
     naming ``where`` and the line, if the text is not a table.
     """
-    large = stream.seek(0, io.SEEK_END) >= MAPPED_FROM
-    stream.seek(0)
+    large = is_large(stream)
     with _readable(where):
         written = _looked_into(stream, where, separator, charset)
         if not large:

@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 
 from cellformer.basics.archives import one_line
-from cellformer.data.mapped import MAPPED_FROM, mapped
+from cellformer.data.mapped import is_large, mapped
 from cellformer.data.tables.delimited import (
     Dialect,
     decoded,
@@ -135,8 +135,7 @@ def _unreadable(where: str, ending: str, error: Exception) -> ValueError:
 
 
 def _read_parquet(stream: io.BufferedIOBase, where: str) -> pd.DataFrame:
-    large = stream.seek(0, io.SEEK_END) >= MAPPED_FROM
-    stream.seek(0)
+    large = is_large(stream)
     file = pyarrow.parquet.ParquetFile(stream)  # also with two columns of one name
     if large:
         return frame_of(_mapped_parquet(file))

@@ -1,6 +1,7 @@
 """What the trainings of a grid will take, from a few steps of each kind of model."""
 
 import math
+import statistics
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from cellformer.complexes.batches.batch import CellBatch, collate
+from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.data.dataset import Task
 from cellformer.encodings.encode import encode
@@ -24,6 +25,7 @@ from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import DataConfig, RunConfig
 from cellformer.training.estimating.estimate import PROBE_NUMBERS
 from cellformer.training.estimating.step_memory import step_memory
+from cellformer.training.estimating.timed_steps import step_seconds
 from cellformer.training.estimating.words import size_text, time_text
 from cellformer.training.loop.schedule import epochs_of
 from cellformer.training.materials.preparation import preparation_of
@@ -121,24 +123,12 @@ def cost_of(config: RunConfig, sample: Sample) -> Cost:
     with torch.random.fork_rng(devices=[]):
         shape = DataShape.of(batch, outputs)
         model = CellularTransformer(ModelConfig(config.model, shape), plan)
-        step_seconds = _step_seconds(model, batch)
+        taken = statistics.fmean(step_seconds(model, (1 + TIMED_STEPS) * [batch]))
     memory = step_memory(batch, config.model, plan, outputs)
     step_cells = sample.cells * min(config.training.batch_size, max(sample.train, 1))
-    per_cell = step_seconds / sum(batch.num_cells)
+    per_cell = taken / sum(batch.num_cells)
     complexes = sample.train + VALIDATION_SHARE * sample.validation
     return Cost(per_cell * sample.cells * complexes, memory.bytes(step_cells), memory.parameters)
-
-
-def _step_seconds(model: CellularTransformer, batch: CellBatch) -> float:
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)
-    began = time.perf_counter()
-    for step in range(1 + TIMED_STEPS):
-        if step == 1:
-            began = time.perf_counter()  # the first one compiles, and allots memory
-        optimizer.zero_grad()
-        model(batch).abs().mean().backward()
-        optimizer.step()
-    return (time.perf_counter() - began) / TIMED_STEPS
 
 
 def forecast(jobs: Sequence[Job]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """How long a set takes to prepare: the handing out of shards, played through."""
 
+import itertools
 import math
 from collections import deque
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def preparation_time(rates: PreparationRates, rows: int, machines: Machines) -> 
 
 
 class _Play:
-    """Events in the order of their times: (time, number, what, shard, process)."""
+    """Events in the order of their times, then of their numbers: (time, number, what, shard)."""
 
     def __init__(self, rates: PreparationRates, machines: Machines, shards: int):
         random = np.random.default_rng(0)
@@ -82,10 +83,11 @@ class _Play:
         self.failing = machines.failures / DAY  # a second and machine
         self.restart = 60 * machines.restart
         self.room = 2 * machines.all_processes
-        self.free = deque(range(machines.all_processes))
+        self.free = machines.all_processes
         self.waiting: deque[int] = deque()  # handed out, not begun
         self.ready: deque[int] = deque()  # written, not looked at
         self.events: list[tuple[float, int, str, int]] = []
+        self.numbers = itertools.count()
         self.left, self.running = deque(range(shards)), 0
         self.is_idle = True  # the process that hands out
         self.storage_free = 0.0
@@ -107,10 +109,10 @@ class _Play:
                 self._at(self.storage_free, "written", shard)
             elif what == "written":
                 self.ready.append(shard)
-                self.free.append(0)
+                self.free += 1
             elif what == "failed":
                 self.waiting.appendleft(shard)
-                self.free.append(0)
+                self.free += 1
             else:  # collected
                 self.running -= 1
                 self.is_idle = True
@@ -120,11 +122,11 @@ class _Play:
         return now, self.busy
 
     def _at(self, time: float, what: str, shard: int) -> None:
-        heappush(self.events, (time, len(self.events), what, shard))
+        heappush(self.events, (time, next(self.numbers), what, shard))
 
     def _begin(self, now: float) -> None:
         while self.free and self.waiting:
-            self.free.popleft()
+            self.free -= 1
             shard = self.waiting.popleft()
             making = self.making[shard]
             if self.failing and (until := self.random.exponential(1 / self.failing)) < making:

@@ -1,6 +1,8 @@
 """What this machine needs for a shard of a set and for a step of training, measured."""
 
+import itertools
 import pickle
+import statistics
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -23,6 +25,7 @@ from cellformer.model.plans import attention_plan
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.estimate import PROBE_NUMBERS
 from cellformer.training.estimating.step_memory import BYTES_PER_PARAMETER, step_memory
+from cellformer.training.estimating.timed_steps import step_seconds
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.materials.rows import open_rows
 from cellformer.training.runs.recipe import number_of_outputs
@@ -99,23 +102,19 @@ def measured_rates(config: RunConfig, seconds: float = 20.0) -> Rates:
         raise ValueError(f"{config.data.source} has no rows")
     open_seconds = (time.perf_counter() - began) / len(source)
     with tempfile.TemporaryDirectory(prefix="cellformer-") as folder:
-        looked, rates, complexes = _prepared(source, preparation, Path(folder), seconds)
-        training = _trained(config, source, complexes)
+        looked, rates, complexes = _prepared(
+            source, preparation, Path(folder), seconds, open_seconds
+        )
+        share = config.data.shares[0]
+        if opened.split is not None:
+            share = len(opened.split["train"]) / len(source)
+        training = _trained(config, source, complexes, share)
         del complexes  # memory-mapped, and the folder goes
-    share = config.data.shares[0]
-    if opened.split is not None:
-        share = len(opened.split["train"]) / len(source)
-    return Rates(
-        config.data.source,
-        len(source),
-        looked,
-        replace(rates, open_seconds=open_seconds),
-        replace(training, train_share=share),
-    )
+    return Rates(config.data.source, len(source), looked, rates, training)
 
 
 def _prepared(
-    source: GraphSet, preparation: Preparation, folder: Path, seconds: float
+    source: GraphSet, preparation: Preparation, folder: Path, seconds: float, open_seconds: float
 ) -> tuple[int, PreparationRates, RaggedComplexes]:
     count = len(source)
     starts = np.random.default_rng(0).permutation(np.arange(0, count, SHARD_ROWS)).tolist()
@@ -157,7 +156,7 @@ def _prepared(
     return (
         looked,
         PreparationRates(
-            0.0,
+            open_seconds,
             float(np.median(cut)),
             np.array(make),
             sent / looked,
@@ -169,7 +168,9 @@ def _prepared(
     )
 
 
-def _trained(config: RunConfig, source: GraphSet, complexes: RaggedComplexes) -> TrainingRates:
+def _trained(
+    config: RunConfig, source: GraphSet, complexes: RaggedComplexes, train_share: float
+) -> TrainingRates:
     cells = complexes.num_cells.sum(axis=1).astype(np.float64)
     task = source.task_or_none
     outputs = 1 if task is None else number_of_outputs(task, config.training.loss)
@@ -196,24 +197,12 @@ def _trained(config: RunConfig, source: GraphSet, complexes: RaggedComplexes) ->
         large - per_cell * size * mean,
         per_cell,
         memory.bytes_per_cell,
-        1.0,
+        train_share,
     )
 
 
 def _step_seconds(model: CellModel, complexes: RaggedComplexes, size: int) -> float:
     """The median of some steps from the store to the optimizer, on batches of so many complexes."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)
     loader = batches(complexes, np.arange(len(complexes)), size, shuffle=True)
-    taken: list[float] = []
-    model.train()
-    while len(taken) < 1 + STEPS:
-        began = time.perf_counter()
-        for batch in loader:
-            optimizer.zero_grad()
-            model(batch).abs().mean().backward()
-            optimizer.step()
-            taken.append(time.perf_counter() - began)
-            if len(taken) == 1 + STEPS:
-                break
-            began = time.perf_counter()
-    return float(np.median(taken[1:]))  # the first one compiles, and allots memory
+    again = itertools.chain.from_iterable(itertools.repeat(loader))
+    return statistics.median(step_seconds(model, itertools.islice(again, 1 + STEPS)))

@@ -65,12 +65,11 @@ class Preemption(pl.Callback):
         # One number for both, so that the processes talk once: a signal's is at least 2 here.
         due = int(time.monotonic() - self.kept >= self.seconds)
         agreed = self.world.largest(2 * self.requests.number + due)
-        if agreed >= 2:
-            save_state(trainer, self.folder)
-            self._leave(agreed // 2)
         if agreed:
             save_state(trainer, self.folder)
             self.kept = time.monotonic()
+        if agreed >= 2:
+            self._leave(agreed // 2)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stops between the last step of an epoch and its validation."""
