@@ -44,6 +44,33 @@ def test_closed_errors_do_not_end_up_in_the_output():
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
+TAKEN_DOWN = """
+import sys
+from cellformer.cli import start
+
+class Held:
+    def __del__(self):
+        print("taken down", flush=True)
+
+held = Held()
+sys.argv[1:] = {arguments}
+sys.exit(start.main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--version"], 0), (["lift", "C1CC"], 1), (["nothing"], 2)]
+)
+def test_a_command_ends_before_python_is_taken_down(arguments, code):
+    program = TAKEN_DOWN.format(arguments=arguments)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == code
+    assert done.stdout or done.stderr
+    assert "taken down" not in done.stdout
+
+
 def test_what_is_printed_is_brought_out(capsys):
     sys.stdout.write("told\n")
     assert flushed(3) == 3

@@ -39,7 +39,7 @@ from cellformer.cli.commands import (
 from cellformer.cli.commas import with_brackets
 from cellformer.cli.ending import command_in, failed, flushed, stopped
 from cellformer.cli.help import add_short_names, to_hide
-from cellformer.cli.parsing import USAGE_ERROR, Parser, check_parts, guard_yaml
+from cellformer.cli.parsing import USAGE_ERROR, Parser, check_values, guard_yaml
 from cellformer.cli.parts import (
     add_import,
     allow_for_help,
@@ -145,7 +145,7 @@ def _run(given: Sequence[str]) -> int:
         parser = build_parser(given)
         words = spelled(given, Parser.vocabulary)
         read = parser.parse_args(words)
-        check_parts(read[read.command])
+        check_values(parser._subcommands_action.choices[read.command], read[read.command])
         parsed = parser.instantiate(read)
         check_fields(parsed[parsed.command])
     except ValueError as error:  # the configuration refused its values

@@ -6,7 +6,7 @@ from argparse import Action, HelpFormatter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, get_args
 
 import yaml
 from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
@@ -92,17 +92,35 @@ def _values(text: str) -> Any:
     return without_checksum(LOAD_YAML(text))
 
 
-def check_parts(chosen: Namespace) -> None:
-    """Raises ValueError where a file gives a part of the configuration something but fields."""
+def check_values(parser: Parser, chosen: Namespace) -> None:
+    """Raises ValueError where a part of the configuration is no fields, or a field is null.
+
+    The parser takes null for every field. Those that have a value when nobody gives one, and whose
+    type does not know null, need one.
+    """
     for part in fields(RunConfig):
         found = chosen.get(part.name, None)
         of_fields = is_dataclass(part.default_factory) and part.name in chosen
         if of_fields and not isinstance(found, Namespace):
             shown = "null" if found is None else found
             raise ValueError(
-                f"{part.name} has fields, so it cannot be {shown}; leave it out, or give it some, "
+                f"{_where(part.name)} has fields, so it cannot be {shown}; leave it out, or give it some, "
                 "as in {training: {epochs: 5}}"
             )
+    for action in parser._actions:
+        allowed = action.default is None or type(None) in get_args(_type_of(action))
+        if not allowed and chosen.get(action.dest, action.default) is None:
+            told = "cannot be null; leave it out, or give it a value"
+            raise ValueError(f"{_where(action.dest)} {told}")
+
+
+def _where(field: str) -> str:
+    file = Parser.fields_of.get(field)
+    return f"{file}: {field}" if file else f"--{field}"
+
+
+def _type_of(action: Action) -> Any:
+    return getattr(action, "_typehint", None)
 
 
 def add_output(parser: Parser, what: str) -> None:

@@ -1,7 +1,9 @@
 """The first and the last thing that the program does, before anything large is imported."""
 
+import atexit
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from cellformer.basics.messages import say
@@ -29,11 +31,13 @@ def main() -> int:
 
     From here on signals end it in order, and what is printed arrives or its loss is told.
     """
+    code = [1]  # that of an error which nobody expects
+    atexit.register(lambda: _end(code[0]))  # the first of all, so that it is called last
     listen_to_the_end(_leave)
     wait_briefly()
     if not open_streams():
         say("standard output is closed; lead it somewhere, as by > /dev/null")
-        return 1
+        return code[0]
     try:
         from cellformer.cli.main import main as run
 
@@ -44,7 +48,20 @@ def main() -> int:
         said, status = stopped(command_in(sys.argv[1:]), stop.number)
         say(said)
     deaf()
-    return flushed(status)
+    code[0] = flushed(status)
+    return code[0]
+
+
+def _end(status: int) -> NoReturn:
+    """Ends the process before Python is taken down.
+
+    Threads of libraries may still run, such as pyarrow's after a table that nobody wanted more of,
+    and would abort the program when they ask for the interpreter that is gone.
+    """
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError, ValueError):  # there is nobody left to tell
+            stream.flush()
+    os._exit(status)
 
 
 def _leave(number: int) -> NoReturn:
