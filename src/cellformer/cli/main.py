@@ -145,7 +145,7 @@ def _run(given: Sequence[str]) -> int:
         parser = build_parser(given)
         words = spelled(given, Parser.vocabulary)
         read = parser.parse_args(words)
-        check_values(parser._subcommands_action.choices[read.command], read[read.command])
+        check_values(parser, read)
         parsed = parser.instantiate(read)
         check_fields(parsed[parsed.command])
     except ValueError as error:  # the configuration refused its values

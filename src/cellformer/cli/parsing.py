@@ -92,22 +92,24 @@ def _values(text: str) -> Any:
     return without_checksum(LOAD_YAML(text))
 
 
-def check_values(parser: Parser, chosen: Namespace) -> None:
+def check_values(parser: Parser, read: Namespace) -> None:
     """Raises ValueError where a part of the configuration is no fields, or a field is null.
 
-    The parser takes null for every field. Those that have a value when nobody gives one, and whose
-    type does not know null, need one.
+    ``parser``, which is that of all commands, takes null for every field. Those that have a value
+    when nobody gives one, and whose type does not know null, need one.
     """
+    assert parser._subcommands_action is not None
+    chosen, command = read[read.command], parser._subcommands_action.choices[read.command]
     for part in fields(RunConfig):
         found = chosen.get(part.name, None)
         of_fields = is_dataclass(part.default_factory) and part.name in chosen
         if of_fields and not isinstance(found, Namespace):
             shown = "null" if found is None else found
             raise ValueError(
-                f"{_where(part.name)} has fields, so it cannot be {shown}; leave it out, or give it some, "
-                "as in {training: {epochs: 5}}"
+                f"{_where(part.name)} has fields, so it cannot be {shown}; leave it out, or give "
+                "it some, as in {training: {epochs: 5}}"
             )
-    for action in parser._actions:
+    for action in command._actions:
         allowed = action.default is None or type(None) in get_args(_type_of(action))
         if not allowed and chosen.get(action.dest, action.default) is None:
             told = "cannot be null; leave it out, or give it a value"
