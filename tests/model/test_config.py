@@ -133,6 +133,23 @@ def test_the_configuration_survives_json(ring):
     assert ModelConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
+OF_THE_FIRST = {
+    "width", "layers", "heads", "feedforward_width", "dropout", "attention_dropout",
+    "embedding_dropout", "readout_layers", "readout_dropout", "readout_cells", "pooling",
+    "position", "edge_signal", "neighbor_weights", "scale_scores", "projection_bias",
+    "output_projection", "theta_per_head", "final_norm", "random_signs",
+}  # fmt: skip
+
+
+def test_the_first_descriptions_are_read():
+    shape = {"categories": [[3], [], []], "continuous": [0, 0, 0], "encoding": 4, "outputs": 1}
+    now = dataclasses.asdict(ArchitectureConfig(width=16, layers=3))
+    first = {name: now[name] for name in OF_THE_FIRST}
+    read = ModelConfig.from_dict({"architecture": first, "data": shape})
+    without = ArchitectureConfig(width=16, layers=3, descriptor_head="network")
+    assert read == ModelConfig(without, DataShape(((3,), (), ()), (0, 0, 0), 4))
+
+
 def test_a_misspelt_key_of_a_saved_configuration_names_the_nearest_right_one():
     values = ModelConfig().to_dict()
     values["architecture"]["widht"] = values["architecture"].pop("width")

@@ -328,6 +328,25 @@ class DataShape:
         )
 
 
+LATER: Mapping[str, Any] = {
+    "descriptor_head": "network",
+    "descriptor_width": 512,
+    "descriptor_dropout": 0.5,
+    "readout": "network",
+    "norm": "layer",
+    "degree_scaling": "none",
+    "gate": False,
+    "virtual_cell": False,
+    "layer_dropout": 0.0,
+    "signed_width": 0,
+    "pair_width": 0,
+    "pair_steps": 8,
+    "pair_values": 2,
+}
+"""Fields of an architecture that came after the first descriptions of models, with what models
+without them are: the only choice then, or something without effect."""
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """Everything that determines a model apart from its attention plan.
@@ -383,18 +402,7 @@ class ModelConfig:
         """
         check_keys(cls, values, "model")
         check_complete(cls, values, "model")
-        # Descriptions of before lack what has no effect on their models, or was the only choice.
-        spare = {
-            "descriptor_head": "network",
-            "descriptor_width": 512,
-            "descriptor_dropout": 0.5,
-            "readout": "network",
-            "signed_width": 0,
-            "pair_width": 0,
-            "pair_steps": 8,
-            "pair_values": 2,
-        }
-        architecture = {**spare, **values["architecture"]}
+        architecture = {**LATER, **values["architecture"]}
         later = {"target_rank": None, "descriptors": None, "flipping": (), "flips": False,
                  "signed": ()}  # fmt: skip
         data = {**later, **values["data"]}
