@@ -13,7 +13,7 @@ from cellformer.lifting.cliques import Cliques
 from cellformer.lifting.lift import LiftingLimitError
 
 Points = Float64[np.ndarray, "point space"]
-Pairs = Int64[np.ndarray, "edge 2"]
+Linked = Int64[np.ndarray, "edge 2"]
 
 _TIE = 1 + 1e-9  # distances that differ by less are equal, whatever the rounding
 
@@ -61,7 +61,7 @@ class PointNeighbors:
         )
         return Cliques(self.max_dim, max_cells=self.max_cells)(joined)
 
-    def _edges(self, points: Points, name: str) -> Pairs:
+    def _edges(self, points: Points, name: str) -> Linked:
         if len(points) < 2:
             return np.zeros((0, 2), np.int64)
         tree = KDTree(points)
@@ -83,5 +83,5 @@ class PointNeighbors:
         here = np.repeat(np.arange(len(points)), [len(row) for row in found])
         pairs = np.stack([here, np.concatenate([np.array(row, np.int64) for row in found])], axis=1)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        unique: Pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+        unique: Linked = np.unique(np.sort(pairs, axis=1), axis=0)
         return unique
