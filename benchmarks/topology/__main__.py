@@ -36,8 +36,9 @@ def main() -> None:
         for seed in chosen.seeds if chosen.epochs else ():
             network = LineGraphTraining(epochs=chosen.epochs, seed=seed)
             row.setdefault("line graph", []).append(train_line_graph(source, network))
-            run = chosen.folder / f"{name}-{seed}"
-            row.setdefault("signed", []).append(ours(name, chosen.epochs, seed, run))
+            for learner, with_parts in (("signed", False), ("signed, with parts", True)):
+                run = chosen.folder / f"{name}-{'parts-' * with_parts}{seed}"
+                row.setdefault(learner, []).append(ours(name, chosen.epochs, seed, run, with_parts))
         for learner, scores in row.items():
             print(f"{name}, {learner}: {' '.join(f'{score:.4f}' for score in scores)}", flush=True)
     print(f"{processor_seconds():.0f} s of the processor")
@@ -55,10 +56,13 @@ def linear(name: str, source: GraphSet) -> dict[str, float]:
     return {"harmonic projections": harmonic, "edges without signs": plain}
 
 
-def ours(name: str, epochs: int, seed: int, run: Path) -> float:
-    """The test score of a model with columns that flip, at its best validation epoch."""
+def ours(name: str, epochs: int, seed: int, run: Path, with_parts: bool) -> float:
+    """The test score of a model with columns that flip, at its best validation epoch.
+
+    ``with_parts``, it is given the Hodge decomposition of the fields that it is given.
+    """
     config = RunConfig(
-        DataConfig(source=name, encodings="hodgelap:8+rwpe:8"),
+        DataConfig(source=name, encodings="hodgelap:8+rwpe:8", hodge_parts=with_parts),
         model=ArchitectureConfig(width=32, heads=4, signed_width=32),
         optimizer=OptimizerConfig(peak_rate=2e-3),
         training=TrainingConfig(epochs=epochs, batch_size=16, seed=seed),

@@ -92,6 +92,7 @@ from .exporting.prepared import PreparedBatch, export_batch
 from .lifting.cliques import Cliques
 from .lifting.cycle_basis import CycleBasis
 from .lifting.induced_cycles import InducedCycles
+from .lifting.hodge_parts import HodgeParts
 from .lifting.lift import CollectiveLifting, Lifting, LiftingLimitError, lift
 from .lifting.mesh import mesh_complex
 from .lifting.mesh_features import with_mesh_features
@@ -169,6 +170,7 @@ __all__ = [
     "Grid",
     "HodgeDecomposition",
     "HodgeLap",
+    "HodgeParts",
     "InducedCycles",
     "Job",
     "LayerOptions",

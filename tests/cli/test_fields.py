@@ -43,6 +43,7 @@ CASES = {
     "descriptors": (TABLE, [], "[t]"),
     "molecule_descriptors": (TABLE, [], "none"),
     "ring_features": (TABLE, [], "true"),
+    "hodge_parts": ("flows.npz", [], "true"),
     "lifting": (TABLE, [], "skeleton"),
     "max_length": (TABLE, [], "5"),
     "max_dim": (TABLE, ["--data.lifting", "cliques", "--index", "1"], "1"),
@@ -88,7 +89,7 @@ USELESS = {
     "fragments": "largest", "descriptors": "[y]", "molecule_descriptors": "morgan", "max_dim": "3",
     "neighbors": "3", "radius": "1.0", "degenerate": "drop",
     "split_column": "split", "duplicates": "apart",
-    "targets_of": "atoms",
+    "targets_of": "atoms", "hodge_parts": "true",
 }  # fmt: skip
 """Of use to tables, molecules or clouds; given for graphs of an .npz file."""
 
@@ -107,6 +108,9 @@ def here(tmp_path_factory):
     (folder / f"{OWN}.py").write_text(TEXT)
     graphs = [cf.Graph.from_edges([(i, (i + 1) % n) for i in range(n)]) for n in range(3, 33)]
     cf.write_npz(folder / "graphs.npz", graphs, [float(n) for n in range(30)])
+    flow = cf.Features.empty(3).with_signed([1.0, 2.0, 3.0])
+    flows = [cf.Graph.from_edges([(0, 1), (1, 2), (0, 2)], edge_features=flow)] * 9
+    cf.write_npz(folder / "flows.npz", flows, [float(n) for n in range(9)])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(trust, "_allowed", {})

@@ -229,7 +229,7 @@ def add_config_and_target(parser: Parser) -> None:
 
 
 OF_FEATURES = frozenset(
-    ("features", "molecule_descriptors", "descriptors", "censored", "ring_features")
+    ("features", "molecule_descriptors", "descriptors", "censored", "ring_features", "hodge_parts")
 )
 """Fields of a preparation that change features and descriptors, and neither cells nor encodings."""
 

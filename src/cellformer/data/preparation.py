@@ -45,6 +45,7 @@ from cellformer.data.tables.table import ArrowFrame, Table, is_table, read_table
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.encodings.rwpe import RWPe
+from cellformer.lifting.hodge_parts import HodgeParts
 from cellformer.lifting.lift import Lifting, lift
 from cellformer.lifting.mesh import Degenerate
 from cellformer.lifting.own_cells import own_cells_or_cycles
@@ -61,7 +62,7 @@ Reader: TypeAlias = Callable[[str], GraphSet]
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-LATER = {"censored", "column_units", "degenerate", "patches"}
+LATER = {"censored", "column_units", "degenerate", "hodge_parts", "patches"}
 """Fields that earlier versions did not write."""
 
 
@@ -78,6 +79,8 @@ class Preparation:
     """What is told of the place of every cell, side by side."""
     ring_features: bool | Literal["numbers"] = False
     """Whether 2-cells get features, and their counts as numbers, see `RingFeatures`."""
+    hodge_parts: bool = False
+    """Whether features that flip are followed by their parts, see `HodgeParts`."""
     features: MoleculeScheme = "standard"
     """Those of molecules that are given as SMILES, see `Graph.from_smiles`."""
     fragments: Fragments = "all"
@@ -109,10 +112,11 @@ class Preparation:
 
     @property
     def whole_lifting(self) -> Lifting:
-        """The lifting, with the features of 2-cells where they are wanted."""
-        if not self.ring_features:
-            return self.lifting
-        return RingFeatures(self.lifting, as_numbers=self.ring_features == "numbers")
+        """The lifting, with the features of 2-cells and the parts of fields that are wanted."""
+        lifting = self.lifting
+        if self.ring_features:
+            lifting = RingFeatures(lifting, as_numbers=self.ring_features == "numbers")
+        return HodgeParts(lifting) if self.hodge_parts else lifting
 
     def open(
         self,

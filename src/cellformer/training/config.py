@@ -56,6 +56,9 @@ class PreparationConfig:
     """Whether 2-cells get features: size and neighbors, and in molecules with the features standard
     or ogb also aromaticity, heteroatoms, multiple bonds and conjugation. With numbers the counts
     among them are no categories, so that a size that is rarely learned has its place too."""
+    hodge_parts: bool = False
+    """Whether features of cells that flip with their orientation, such as flows along edges, are
+    followed by their Hodge decomposition: gradient, curl, and what goes around holes."""
     lifting: str = "auto"
     """How a graph becomes a complex; auto takes the cells that the source brings, such as the
     faces of meshes, and otherwise induced-cycles. All but cycle-basis are independent of the

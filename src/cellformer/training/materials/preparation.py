@@ -32,6 +32,7 @@ def preparation_of(config: PreparationConfig, source: str | os.PathLike[str]) ->
         ),
         encodings=parse_encodings(config.encodings, config.encoding_size or ENCODING_SIZE),
         ring_features=config.ring_features,
+        hodge_parts=config.hodge_parts,
         features=molecule_scheme(name) if config.features == "auto" else config.features,
         fragments=config.fragments,
         molecule_descriptors=_descriptors(config, name),
@@ -77,6 +78,7 @@ def check_use(config: PreparationConfig, opened: GraphSet) -> None:
     useless: dict[str, bool] = {
         "censored": config.censored != "refuse" and not numbers,
         "features": config.features != "auto" and not isinstance(opened.graphs, SmilesList),
+        "hodge_parts": config.hodge_parts and not _has_fields(opened),
         "neighbors": config.neighbors is not None and not clouds,
         "radius": config.radius is not None and not clouds,
         "patch_cells": config.patch_cells is not None and isinstance(opened.graphs, SmilesList),
@@ -86,6 +88,7 @@ def check_use(config: PreparationConfig, opened: GraphSet) -> None:
     of = {
         "censored": "columns of numbers to learn, or of descriptors",
         "features": "molecules given as SMILES",
+        "hodge_parts": "cells with features that flip",
         "max_dim": "point clouds and cliques",
         "patch_cells": "graphs and complexes other than molecules",
     }
@@ -97,6 +100,17 @@ def check_use(config: PreparationConfig, opened: GraphSet) -> None:
                 f"data.{name} is of use to {of.get(name, 'point clouds')} only; leave it out for "
                 f"{opened.name}"
             )
+
+
+def _has_fields(opened: GraphSet) -> bool:
+    """Whether the first row that is one has features that flip."""
+    row = next((row for row in range(len(opened)) if row not in opened.faults), None)
+    if row is None or isinstance(opened.graphs, SmilesList):
+        return False
+    graph = opened.graph(row)
+    of_graph = graph.vertex_features, graph.edge_features
+    features = of_graph if graph.cells is None else graph.cells.features
+    return any(own.signed.shape[1] for own in features)
 
 
 def _patches(config: PreparationConfig) -> Patches | None:
