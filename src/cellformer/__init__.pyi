@@ -91,8 +91,8 @@ from .exporting.export import Exported, export
 from .exporting.prepared import PreparedBatch, export_batch
 from .lifting.cliques import Cliques
 from .lifting.cycle_basis import CycleBasis
-from .lifting.induced_cycles import InducedCycles
 from .lifting.hodge_parts import HodgeParts
+from .lifting.induced_cycles import InducedCycles
 from .lifting.lift import CollectiveLifting, Lifting, LiftingLimitError, lift
 from .lifting.mesh import mesh_complex
 from .lifting.mesh_features import with_mesh_features
