@@ -46,6 +46,7 @@ CHOICES: Mapping[str, str] = {
     "averaging": "--optimizer.averaging 0.999",
     "readout-all": "--model.readout_cells all --model.final_norm true",
     "pairs": "--model.pair_width 16 --model.pair_steps 16",
+    "pair-updates": "--model.pair_width 16 --model.pair_steps 16 --model.pair_updates true",
     "pairwise-sparse": "--attention pairwise-sparse --model.width 32 --model.feedforward_width 64",
     "pairwise-mixed": "--attention pairwise-mixed --model.width 32 --model.feedforward_width 64",
     "general-dense": "--attention general-dense",

@@ -22,6 +22,7 @@ OTHERS = {"degree_scaling": "log", "gate": True, "virtual_cell": True, "readout_
 FORMS = [
     *((name, {}) for name in ATTENTIONS.names),
     *((name, PAIRS) for name in ("pairwise-mixed", "general-sparse", "general-dense")),
+    *((name, {**PAIRS, "pair_updates": True}) for name in ("pairwise-mixed", "general-sparse")),
     *((name, SIGNED) for name in ("pairwise-mixed", "general-sparse", "general-dense")),
     ("pairwise-mixed", OTHERS),
     ("general-dense", {**OTHERS, "theta_per_head": True, "pooling": "mean", "norm": "batch"}),

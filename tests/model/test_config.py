@@ -59,7 +59,7 @@ def test_every_field_of_an_architecture_can_be_another(ring):
         "descriptor_dropout": 0.6,
     }
     # What describes pairs leaves no theta, and needs an output projection.
-    pairs = {"pair_width": 8, "pair_steps": 4, "pair_values": 1}
+    pairs = {"pair_width": 8, "pair_steps": 4, "pair_values": 1, "pair_updates": True}
     default = dataclasses.asdict(ArchitectureConfig())
     assert {*changed, *pairs} == {*default}
     assert not {*changed.items(), *pairs.items()} & {*default.items()}

@@ -74,6 +74,8 @@ class ArchitectureConfig:
             stands in place of theta N.
         pair_steps: Up to how many steps of a walk from cell to cell are known of a pair.
         pair_values: Columns that each head receives of the pairs, beside those of the values.
+        pair_updates: Whether the vectors of pairs learn between the layers from what their two
+            cells have become.
         random_signs: Whether training draws the ambiguous signs of encodings at random, where
             there are any.
         descriptor_head: What stands beside the transformer where counts describe complexes: a
@@ -111,6 +113,7 @@ class ArchitectureConfig:
     pair_width: int = 0
     pair_steps: int = 8
     pair_values: int = 2
+    pair_updates: bool = False
     random_signs: bool = True
     descriptor_head: DescriptorHead = "kernel"
     descriptor_width: int = 512
@@ -393,6 +396,7 @@ class ModelConfig:
             "pair_width": 0,
             "pair_steps": 8,
             "pair_values": 2,
+            "pair_updates": False,
         }
         architecture = {**spare, **values["architecture"]}
         later = {"target_rank": None, "descriptors": None, "flipping": (), "flips": False,
@@ -436,7 +440,7 @@ def _check_descriptors(chosen: ArchitectureConfig) -> None:
 def _check_pairs(chosen: ArchitectureConfig) -> None:
     if not chosen.pair_width:
         for entry in fields(chosen):
-            unused = entry.name in ("pair_steps", "pair_values")
+            unused = entry.name in ("pair_steps", "pair_values", "pair_updates")
             if unused and getattr(chosen, entry.name) != entry.default:
                 raise ValueError(f"{entry.name} is of no use without pair_width")
     elif chosen.theta_per_head:

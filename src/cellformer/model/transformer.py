@@ -14,7 +14,8 @@ from cellformer.model.layer import LayerOptions
 from cellformer.model.layer_dropout import with_layer_left_out
 from cellformer.model.norms import norm_of
 from cellformer.model.pair_encoder import PairEncoder
-from cellformer.model.pair_terms import Attended
+from cellformer.model.pair_terms import Attended, Paired
+from cellformer.model.pair_update import PairUpdate
 from cellformer.model.patterns import described_patterns, patterns, signed_patterns
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.readouts import ranks_normed, ranks_read, readout_of
@@ -85,6 +86,11 @@ class CellularTransformer(nn.Module):
             for rank in range(normed[-1] + 1)
         )
         self.readout = readout
+        # Drawn last, so that all other weights start as they do without.
+        self.pair_updates = nn.ModuleList(
+            nn.ModuleList(_pair_updates(architecture, plan))
+            for _ in range(architecture.layers - 1 if architecture.pair_updates else 0)
+        )
 
     def __repr__(self) -> str:
         return model_told(self, self.config)
@@ -165,7 +171,8 @@ class CellularTransformer(nn.Module):
         """
         attended = self._attended(cells, batch)
         chosen = self.config.architecture
-        if not self.virtual_cells and not (chosen.layer_dropout and self.training):
+        between = self.virtual_cells or self.pair_updates
+        if not between and not (chosen.layer_dropout and self.training):
             return self.plan.through(self.layers, cells, attended, vertices_only)
         found, virtual = list(cells), None
         for number in range(chosen.layers):
@@ -179,7 +186,23 @@ class CellularTransformer(nn.Module):
                 known = self.invariant(found)
                 virtual, told = self.virtual_cells[number](virtual, known, batch)
                 found = self.with_invariant(found, told)
+            if self.pair_updates and not last:
+                attended = self._updated(number, attended, found)
         return found
+
+    def _updated(
+        self,
+        number: int,
+        attended: Sequence[Attended | None],
+        cells: Sequence[Float[Tensor, "_ width"]],
+    ) -> list[Attended | None]:
+        """What the layer after this one is told of pairs, by the cells that this one has made."""
+        updates = self.pair_updates[number]
+        assert isinstance(updates, nn.ModuleList)
+        return [
+            update(each, cells) if isinstance(each, Paired) else each
+            for update, each in zip(updates, attended, strict=True)
+        ]
 
     def _attended(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
@@ -241,6 +264,14 @@ def _pair_encoders(architecture: ArchitectureConfig, plan: AttentionPlan) -> lis
     columns = pair_columns(architecture.pair_steps)
     return [
         PairEncoder(relation, columns, architecture.width, architecture.pair_width)
+        for relation in plan.relations(plan.diagram.max_rank)
+    ]
+
+
+def _pair_updates(architecture: ArchitectureConfig, plan: AttentionPlan) -> list[PairUpdate]:
+    """One for each relation, of the pairs between two layers."""
+    return [
+        PairUpdate(relation, architecture.width, architecture.pair_width, architecture.norm)
         for relation in plan.relations(plan.diagram.max_rank)
     ]
 

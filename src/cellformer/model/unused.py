@@ -38,6 +38,7 @@ def _unused(config: ModelConfig, plan: AttentionPlan) -> Iterator[tuple[str, str
             yield "norm", "with layers"
     if chosen.layers < 2:
         yield "virtual_cell", "between layers"
+        yield "pair_updates", "between layers"
     if data.descriptors is None or not data.descriptors.counts:
         for name in ("descriptor_width", "descriptor_dropout", "descriptor_head"):
             yield name, "to complexes that counts describe (data.molecule_descriptors)"
