@@ -38,6 +38,7 @@ CHOICES: Mapping[str, str] = {
     "degree-log": "--model.degree_scaling log",
     "degree-linear": "--model.degree_scaling linear",
     "gate": "--model.gate true",
+    "reach": "--model.reach 1,1,2,all",
     "virtual-cell": "--model.virtual_cell true",
     "norm-rms": "--model.norm rms",
     "norm-batch": "--model.norm batch",

@@ -84,7 +84,11 @@ def test_a_process_without_the_package_says_what_predict_says(run, tmp_path, cap
     ("name", "options", "form"),
     [
         ("pairwise-mixed", {"norm": "batch", "degree_scaling": "log"}, "torch"),
-        ("general-sparse", {"pair_width": 4, "pair_updates": True, "layers": 2}, "onnx"),
+        (
+            "general-sparse",
+            {"pair_width": 4, "pair_updates": True, "layers": 2, "reach": "2"},
+            "onnx",
+        ),
     ],
     ids=str,
 )

@@ -18,6 +18,7 @@ from cellformer.model.pair_terms import Attended, Paired
 from cellformer.model.pair_update import PairUpdate
 from cellformer.model.patterns import described_patterns, patterns, signed_patterns
 from cellformer.model.plan import AttentionPlan
+from cellformer.model.reaching import reaching
 from cellformer.model.readouts import ranks_normed, ranks_read, readout_of
 from cellformer.model.virtual_cell import VirtualCell
 from cellformer.model.words import model_told
@@ -34,7 +35,7 @@ class CellularTransformer(nn.Module):
     which y changes its sign with the orientation of the cell; predictions depend on none.
 
     Raises ValueError if the configuration describes ranks that the plan does not know, or pairs or
-    columns that flip where its layers do not read them, or descriptors, which
+    columns that flip or a reach where its layers do not read them, or descriptors, which
     `DescribedTransformer` reads.
     """
 
@@ -46,6 +47,7 @@ class CellularTransformer(nn.Module):
                 "the configuration describes descriptors of complexes, which this model does not "
                 "read; make a DescribedTransformer"
             )
+        plan = reaching(plan, architecture)
         num_ranks = plan.diagram.num_ranks
         check_ranks(data.num_ranks, num_ranks, "the configuration describes")
         absent = num_ranks - data.num_ranks
