@@ -43,11 +43,10 @@ def updated_one_by_one(update, paired, cells):
     for receiver, here in enumerate(receivers):
         for number in range(int(pairs.offsets[receiver]), int(pairs.offsets[receiver + 1])):
             there, vector = senders[pairs.senders[number]], paired.vectors[number]
-            inner = update.inner[1].weight @ normed(vector, update.inner[0]) + update.inner[1].bias
+            inner = update.pairs.weight @ vector + update.pairs.bias
             inner = inner + update.receiver[1].weight @ normed(here, update.receiver[0])
             inner = inner + update.sender[1].weight @ normed(there, update.sender[0])
-            outer = update.outer.weight @ inner.clamp(min=0) + update.outer.bias
-            found.append(vector + outer)
+            found.append(vector + normed(inner, update.norm).clamp(min=0))
     return Paired(pairs, torch.stack(found) if found else paired.vectors)
 
 

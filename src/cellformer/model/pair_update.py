@@ -1,9 +1,9 @@
 """What pairs of cells learn between two layers from what their cells have become.
 
-*Not in the paper*. As the edges of graph transformers learn from their ends: Dwivedi and Bresson,
-"A Generalization of Transformer Networks to Graphs" (2020); Ma et al., "Graph Inductive Biases in
-Transformers without Message Passing" (2023). *Deviation*: there the edges learn of the queries and
-keys within a layer, here of the cells after it, so that attention stays as it is.
+*Not in the paper*. As edges learn from their ends in the networks of Bresson and Laurent, "Residual
+Gated Graph ConvNets" (2017), and of Dwivedi and Bresson, "A Generalization of Transformer Networks
+to Graphs" (2020). *Deviation*: there they do so within a layer, here between two of them, so that
+attention stays as it is; and cells are normed first, as for a layer.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from cellformer.model.relation import Relation
 
 
 class PairUpdate(nn.Module):
-    """Adds V ReLU(U norm(e) + A norm(x) + B norm(y)) to the vector e of each pair of a relation.
+    """Adds ReLU(norm(U e + A norm(x) + B norm(y))) to the vector e of each pair of a relation.
 
     There x is the hidden vector of the receiver and y that of the sender. A and B are applied to
     cells, so that pairs are given ``pair_width`` columns only.
@@ -30,12 +30,12 @@ class PairUpdate(nn.Module):
     def __init__(self, relation: Relation, width: int, pair_width: int, norm: Norm):
         super().__init__()
         self.receivers, self.senders = relation.receivers, relation.senders
-        self.inner = nn.Sequential(nn.LayerNorm(pair_width), nn.Linear(pair_width, pair_width))
+        self.pairs = nn.Linear(pair_width, pair_width)
         self.receiver, self.sender = (
             nn.Sequential(norm_of(norm, width), nn.Linear(width, pair_width, bias=False))
             for _ in range(2)
         )
-        self.outer = nn.Linear(pair_width, pair_width)
+        self.norm = nn.LayerNorm(pair_width)
 
     def forward(self, paired: Paired, cells: Sequence[Float[Tensor, "_ width"]]) -> Paired:
         """The same pairs; ``cells`` are the hidden vectors per rank after a layer."""
@@ -44,13 +44,13 @@ class PairUpdate(nn.Module):
             receivers = numbers_of(neighborhood.offsets, len(neighborhood.senders))
         else:
             receivers = neighborhood.receivers
-        inner = self.inner(vectors)
+        inner = self.pairs(vectors)
         for ends, ranks, index in (
             (self.receiver, self.receivers, receivers),
             (self.sender, self.senders, neighborhood.senders),
         ):
-            inner = inner + _of_cells(ends, cells, ranks, index)
-        return Paired(neighborhood, vectors + self.outer(inner.relu_()))
+            inner = inner.add_(_of_cells(ends, cells, ranks, index))
+        return Paired(neighborhood, vectors + self.norm(inner).relu_())
 
 
 def _of_cells(
