@@ -109,6 +109,8 @@ def _model(rng: Rng, batch: cf.CellBatch) -> cf.CellularTransformer:
         theta_per_head=bool(rng.integers(2)) and not pairs,
         pair_width=pairs,
         random_signs=False,
+        pair_updates=bool(pairs) and bool(rng.integers(2)),
+        reach=str(rng.choice(["1", "1", "2", "all,1"] if name == "general-sparse" else ["1"])),
     )
     plan = cf.attention_plan(name, max(2, batch.dim))
     return cf.CellularTransformer(ModelConfig.for_batch(batch, architecture, 2), plan).double()

@@ -25,6 +25,25 @@ def test_the_weights_of_every_receiver_sum_to_one(make_model, molecules, name):
             np.testing.assert_allclose(reached, 1, rtol=1e-5)
 
 
+def test_heads_that_see_farther_have_arrows_of_their_own(make_model, molecules):
+    cells = molecules[0]
+    found = attention_of(make_model("general-sparse", heads=8, reach="1,2,all,all"), cells)
+    pairs = {
+        reach: {
+            (pair, one.sender_rank, one.receiver_rank)
+            for one in found
+            if one.layer == 0 and one.arrow.partition(" (")[2] == reach
+            for pair in zip(one.receivers.tolist(), one.senders.tolist(), strict=True)
+        }
+        for reach in ("", "2 hops)", "all)")
+    }
+    near, two, whole = pairs.values()
+    assert near < two < whole
+    assert len(whole) == sum(cells.num_cells) ** 2
+    assert choose(found, 1, "0 -> 0 (all)").heads == 4
+    assert choose(found, 1, "0->0(2 hops)").heads == 2
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_where_columns_flip_the_pairs_are_those_of_the_cells(make_model, molecules, name):
     cells = molecules[1]

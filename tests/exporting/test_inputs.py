@@ -22,7 +22,11 @@ OTHERS = {"degree_scaling": "log", "gate": True, "virtual_cell": True, "readout_
 FORMS = [
     *((name, {}) for name in ATTENTIONS.names),
     *((name, PAIRS) for name in ("pairwise-mixed", "general-sparse", "general-dense")),
+    *((name, {**PAIRS, "pair_updates": True}) for name in ("pairwise-mixed", "general-sparse")),
     *((name, SIGNED) for name in ("pairwise-mixed", "general-sparse", "general-dense")),
+    ("general-sparse", {**OTHERS, "heads": 4, "reach": "1,all"}),
+    ("general-sparse", {**OTHERS, "heads": 4, "reach": "2,all", "theta_per_head": True}),
+    ("general-sparse", {**PAIRS, "heads": 4, "reach": "all,2"}),
     ("pairwise-mixed", OTHERS),
     ("general-dense", {**OTHERS, "theta_per_head": True, "pooling": "mean", "norm": "batch"}),
     ("pairwise-sparse", {**OTHERS, "neighbor_weights": "binary", "position": "sum"}),

@@ -23,6 +23,7 @@ CHOICES = (
     {"gate": True},
     {"virtual_cell": True},
     {"layer_dropout": 0.5},
+    {"pair_width": 4, "pair_updates": True},
     {"degree_scaling": "log", "gate": True, "virtual_cell": True, "pair_width": 4},
 )
 every_choice = pytest.mark.parametrize("choice", CHOICES, ids=str)

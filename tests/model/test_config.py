@@ -50,20 +50,23 @@ def test_every_field_of_an_architecture_can_be_another(ring):
         "norm": "rms",
         "degree_scaling": "log",
         "gate": True,
+        "reach": "1,3,all,2",
         "virtual_cell": True,
         "layer_dropout": 0.7,
-        "signed_width": 12,
         "random_signs": False,
         "descriptor_head": "network",
         "descriptor_width": 24,
         "descriptor_dropout": 0.6,
     }
+    # Cells some hops apart have no relative orientation.
+    signed = {"signed_width": 12}
     # What describes pairs leaves no theta, and needs an output projection.
-    pairs = {"pair_width": 8, "pair_steps": 4, "pair_values": 1}
+    pairs = {"pair_width": 8, "pair_steps": 4, "pair_values": 1, "pair_updates": True}
     default = dataclasses.asdict(ArchitectureConfig())
-    assert {*changed, *pairs} == {*default}
-    assert not {*changed.items(), *pairs.items()} & {*default.items()}
+    assert {*changed, *signed, *pairs} == {*default}
+    assert not {*changed.items(), *signed.items(), *pairs.items()} & {*default.items()}
     assert dataclasses.asdict(ArchitectureConfig(**pairs)) == {**default, **pairs}
+    assert ArchitectureConfig(heads=4, **signed).signed_width == 12
     architecture = ArchitectureConfig(**changed)
     assert dataclasses.asdict(architecture) == {**default, **changed}
     config = ModelConfig.for_batch(cf.collate([ring(4)]), architecture, outputs=2)
@@ -89,6 +92,10 @@ def test_a_batch_alone_gets_the_default_architecture(ring):
         ({"attention_dropout": -0.1}, "attention_dropout"),
         ({"signed_width": -8}, "signed_width must be"),
         ({"signed_width": 12}, r"signed_width \(12\) must be a multiple of heads \(8\)"),
+        ({"reach": "0"}, "reach must be numbers of hops from 1 on, or all, .* got '0'"),
+        ({"reach": "1,,2"}, "reach must be numbers of hops"),
+        ({"reach": "1,2,all"}, r"heads \(8\) must be a multiple of the 3 shares that reach"),
+        ({"reach": "2", "signed_width": 8}, "signed_width and reach do not go together"),
         ({"signed_width": 8, "pair_width": 4}, "signed_width and pair_width do not go together"),
     ],
 )

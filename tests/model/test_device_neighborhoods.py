@@ -24,7 +24,7 @@ def ragged(ring, path, cliques):
 
 def model_of(ragged, plan, **options):
     torch.manual_seed(0)
-    architecture = ArchitectureConfig(width=8, layers=1, heads=2, **options)
+    architecture = ArchitectureConfig(**{"width": 8, "layers": 1, "heads": 2, **options})
     return CellularTransformer(ModelConfig(architecture, DataShape.of(ragged, 1)), plan)
 
 
@@ -59,6 +59,13 @@ def test_a_model_reads_the_same_bits_and_nothing_is_made_on_the_way(
     assert len(got) == len(expected)
     for left, right in zip(got, expected, strict=True):
         assert torch.equal(left, right)
+
+
+@pytest.mark.parametrize("options", [{"reach": "2,all"}, {"reach": "1,3", "pair_width": 4}])
+def test_hops_are_found_once_for_the_whole_collection(options, ragged, monkeypatch):
+    test_a_model_reads_the_same_bits_and_nothing_is_made_on_the_way(
+        "general-sparse", {"heads": 4, **options}, ragged, monkeypatch
+    )
 
 
 def test_edges_that_lack_features_of_their_own_find_their_corners(ragged):

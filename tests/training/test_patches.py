@@ -65,7 +65,7 @@ def told(ensemble, source, patches):
     [
         ("general-sparse", "rwbspe:5+rwpe:3", {}),
         ("pairwise-sparse", "rwpe:2", {"degree_scaling": "log", "gate": True}),
-        ("general-sparse", "zeros:2", {"pair_width": 4, "pair_steps": 4}),
+        ("general-sparse", "zeros:2", {"pair_width": 4, "pair_steps": 4, "reach": "2"}),
         ("general-sparse", "rwbspe:4", {"signed_width": 8}),
         ("pairwise-sparse", "zeros:2", {"layers": 2}),
     ],

@@ -18,6 +18,8 @@ from cellformer.model.relation import Relation
 
 SIGNED = " (signed)"
 """After the name of an arrow of dense attention: the softmax of the columns that flip."""
+WHOLE = " (all)"
+"""After that of heads which see the whole complex, where others do not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,10 @@ def attention_of(model: CellModel, cells: CellComplex) -> tuple[ArrowWeights, ..
     """The attention weights of a model's prediction for one complex, layer after layer.
 
     A pairwise model has one entry per layer and arrow of its diagram whose ranks the complex has;
-    a general model one per layer and pair of ranks. Where a model has columns that flip with the
-    orientation of cells, they have a softmax of their own in dense attention, "0 -> 1 (signed)".
+    a general model one per layer and pair of ranks. Heads that reach farther than others have
+    entries of their own, "0 -> 1 (2 hops)" and "0 -> 1 (all)". Where a model has columns that flip
+    with the orientation of cells, they have a softmax of their own in dense attention, "0 -> 1
+    (signed)".
     """
     batch = collate([cells])
     device = next(model.parameters()).device
@@ -91,7 +95,18 @@ def _by_arrow(
             ends = (*relation.senders, *relation.receivers)
             yield ArrowWeights(layer, name + own, *ends, *_arrays(weights))
         else:
-            yield from _by_ranks(layer, cells, relation, weights, own)
+            yield from _by_ranks(
+                layer, cells, relation, weights, own or _reach(relation, relations)
+            )
+
+
+def _reach(relation: Relation, relations: Sequence[Relation]) -> str:
+    """What tells these heads from the others of a layer."""
+    if relation.hops > 1:
+        return f" ({relation.hops} hops)"
+    ends = relation.receivers, relation.senders
+    beside = [each for each in relations if (each.receivers, each.senders) == ends]
+    return WHOLE if relation.dense and len(beside) > 1 else ""
 
 
 def _by_ranks(

@@ -22,6 +22,7 @@ from cellformer.model.patterns import (
     signed_key,
     signed_neighborhoods,
 )
+from cellformer.model.relation import Relation
 from cellformer.model.transformer import check_ranks
 
 COPIES = 3
@@ -106,7 +107,7 @@ class ProgramInputs:
                 found.append(_Pairs(name, key, *ends, ("weights",), copies=COPIES))
             elif not relation.dense:
                 found.append(_Pairs(name, pairs_key(relation, self.binary), *ends, ("weights",)))
-            elif chosen.degree_scaling != "none":
+            elif chosen.degree_scaling != "none" and not _known(relation, self.relations):
                 found.append(_Pairs(name, pairs_key(relation, self.binary), *ends, ()))
             if relation.dense:
                 key = listed_key(relation, self.binary)
@@ -304,6 +305,11 @@ class ProgramInputs:
 
     def _described(self) -> list[_Pairs]:
         return [pairs for pairs in self.pairs if pairs.name.startswith("pairs")]
+
+
+def _known(relation: Relation, relations: Sequence[Relation]) -> bool:
+    """Whether the neighborhood of a dense relation is that of a sparse one, too."""
+    return any(other.key == relation.key for other in relations if not other.dense)
 
 
 def _joined(name: str, word: str) -> str:

@@ -1,6 +1,7 @@
 """The configuration of a model: what a user chooses, and what the data decide."""
 
 # Only the standard library is imported here: the command line reads these fields for its help.
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -22,6 +23,8 @@ NeighborWeights: TypeAlias = Literal["counts", "binary"]
 Norm: TypeAlias = Literal["layer", "rms", "batch"]
 DegreeScaling: TypeAlias = Literal["none", "log", "linear"]
 DescriptorHead: TypeAlias = Literal["kernel", "network"]
+ALL = "all"
+"""What stands for the whole complex in ``reach``."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,9 @@ class ArchitectureConfig:
             (the paper), or for each column a line in the logarithm of its number of neighbors, or
             in this number, which makes sums possible.
         gate: Whether a cell decides, column by column, how much of it to take.
+        reach: How far the heads of general-sparse attention see, for each share of them a number
+            of hops, 1 for the neighborhood alone (the paper), or ``all`` for the whole complex, as
+            in ``1,1,2,all``.
         virtual_cell: Whether one more cell for each complex reads all cells between the layers and
             is added to each.
         layer_dropout: Part of the complexes that leave out the last layer while training; earlier
@@ -74,6 +80,8 @@ class ArchitectureConfig:
             stands in place of theta N.
         pair_steps: Up to how many steps of a walk from cell to cell are known of a pair.
         pair_values: Columns that each head receives of the pairs, beside those of the values.
+        pair_updates: Whether the vectors of pairs learn between the layers from what their two
+            cells have become.
         random_signs: Whether training draws the ambiguous signs of encodings at random, where
             there are any.
         descriptor_head: What stands beside the transformer where counts describe complexes: a
@@ -105,12 +113,14 @@ class ArchitectureConfig:
     norm: Norm = "layer"
     degree_scaling: DegreeScaling = "none"
     gate: bool = False
+    reach: str = "1"
     virtual_cell: bool = False
     layer_dropout: float = 0.0
     signed_width: int = 0
     pair_width: int = 0
     pair_steps: int = 8
     pair_values: int = 2
+    pair_updates: bool = False
     random_signs: bool = True
     descriptor_head: DescriptorHead = "kernel"
     descriptor_width: int = 512
@@ -123,6 +133,7 @@ class ArchitectureConfig:
         at_least(0, signed_width=self.signed_width)
         at_least(1, pair_steps=self.pair_steps)
         _check_pairs(self)
+        _check_reach(self)
         _check_descriptors(self)
         if self.feedforward_width is not None:
             at_least(1, feedforward_width=self.feedforward_width)
@@ -158,6 +169,11 @@ class ArchitectureConfig:
             ("descriptor_head", DescriptorHead),
         ):
             one_of(get_args(choices), **{name: getattr(self, name)})
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The hops that each share of the heads reaches; infinite for the whole complex."""
+        return tuple(math.inf if part == ALL else float(part) for part in _parts(self.reach))
 
     @property
     def inner_width(self) -> int:
@@ -338,10 +354,12 @@ LATER: Mapping[str, Any] = {
     "gate": False,
     "virtual_cell": False,
     "layer_dropout": 0.0,
+    "reach": "1",
     "signed_width": 0,
     "pair_width": 0,
     "pair_steps": 8,
     "pair_values": 2,
+    "pair_updates": False,
 }
 """Fields of an architecture that came after the first descriptions of models, with what models
 without them are: the only choice then, or something without effect."""
@@ -444,7 +462,7 @@ def _check_descriptors(chosen: ArchitectureConfig) -> None:
 def _check_pairs(chosen: ArchitectureConfig) -> None:
     if not chosen.pair_width:
         for entry in fields(chosen):
-            unused = entry.name in ("pair_steps", "pair_values")
+            unused = entry.name in ("pair_steps", "pair_values", "pair_updates")
             if unused and getattr(chosen, entry.name) != entry.default:
                 raise ValueError(f"{entry.name} is of no use without pair_width")
     elif chosen.theta_per_head:
@@ -456,6 +474,29 @@ def _check_pairs(chosen: ArchitectureConfig) -> None:
         raise ValueError(
             "pair_values need output_projection, which joins what pairs and cells give; set "
             "pair_values to 0, or output_projection to true"
+        )
+
+
+def _parts(reach: str) -> list[str]:
+    return [part.strip() for part in reach.split(",")]
+
+
+def _check_reach(chosen: ArchitectureConfig) -> None:
+    for part in _parts(chosen.reach):
+        if part != ALL and not (part.isdecimal() and int(part) > 0):
+            raise ValueError(
+                f"reach must be numbers of hops from 1 on, or {ALL}, with commas between, got "
+                f"{chosen.reach!r}"
+            )
+    if chosen.heads % len(chosen.shares):
+        raise ValueError(
+            f"heads ({chosen.heads}) must be a multiple of the {len(chosen.shares)} shares that "
+            f"reach ({chosen.reach}) has"
+        )
+    if chosen.signed_width and set(chosen.shares) != {1}:
+        raise ValueError(
+            "signed_width and reach do not go together: cells some hops apart have no relative "
+            "orientation; leave one of them out"
         )
 
 

@@ -97,11 +97,14 @@ class LayerOptions:
             self.width, self.signed_width, self.inner_width, self.dropout, self.norm
         )
 
-    def scaling(self, arrows: int) -> ScalingByDegree | None:
-        """What scales that which is received along so many arrows, if anything does."""
+    def scaling(self, arrows: int, shares: int = 1) -> ScalingByDegree | None:
+        """What scales that which is received along so many arrows, if anything does.
+
+        Along each arrow every share of the columns has a number of neighbors of its own.
+        """
         if self.degree_scaling == "none":
             return None
-        return ScalingByDegree(self.received_width, arrows, self.degree_scaling)
+        return ScalingByDegree(self.received_width // shares, arrows * shares, self.degree_scaling)
 
     def arrow(
         self,
@@ -131,14 +134,15 @@ class OutputProjection(nn.Module):
     """One product for what a rank receives along all its arrows, whose results add up.
 
     Columns are arrow after arrow. Without an output projection, what is received is added up as
-    it is. Before that, it may be scaled by the number of neighbors, and gated.
+    it is. Before that, it may be scaled by the number of neighbors, and gated. Where heads do not
+    attend to the same cells, the columns of an arrow are ``shares`` of equal size.
     """
 
-    def __init__(self, options: LayerOptions, arrows: int):
+    def __init__(self, options: LayerOptions, arrows: int, shares: int = 1):
         super().__init__()
         self.arrows = arrows
         columns, projected = options.received_width, options.output_projection
-        self.scaling = options.scaling(arrows)
+        self.scaling = options.scaling(arrows, shares)
         self.gate = Gate(options.width, columns * arrows) if options.gate else None
         self.linear = nn.Linear(columns * arrows, options.width, bias=False) if projected else None
         if self.linear is not None:
@@ -151,7 +155,7 @@ class OutputProjection(nn.Module):
         cells: Float[Tensor, "cell width"],
         attended: Sequence[Attended | None],
     ) -> Float[Tensor, "cell width"]:
-        """The sum over the arrows, of which each has what was attended to, if anything was.
+        """The sum over the arrows, of which each share has what was attended to, if anything was.
 
         ``cells`` are those that receive, after the norm.
         """

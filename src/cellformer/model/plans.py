@@ -12,6 +12,7 @@ from cellformer.model.diagram import TensorDiagram
 from cellformer.model.general import General
 from cellformer.model.pairwise import Pairwise
 from cellformer.model.plan import AttentionPlan
+from cellformer.model.reaching import Reaching
 
 
 def attention_plan(text: str, max_rank: int = 2) -> AttentionPlan:
@@ -33,7 +34,7 @@ def attention_plan(text: str, max_rank: int = 2) -> AttentionPlan:
 
 def plan_to_dict(plan: AttentionPlan) -> dict[str, Any]:
     """A plan as JSON holds it; raises ValueError for one that could not be found again."""
-    if isinstance(plan, Pairwise | General):
+    if isinstance(plan, Pairwise | General | Reaching):
         return plan.to_dict()
     told: dict[str, Any] = to_json(plan)
     return told

@@ -20,6 +20,7 @@ class Relation:
         matrix: From a complex or a whole batch to a row for every receiver, rank after rank, and a
             column for every sender.
         key: What a batch keeps the matrix by: equal keys, equal matrices.
+        hops: How many arrows one after the other lead from a sender to a receiver at most.
     """
 
     arrows: tuple[Arrow, ...]
@@ -28,6 +29,7 @@ class Relation:
     dense: bool
     matrix: Callable[[Bounded], Matrix]
     key: Hashable
+    hops: int = 1
 
     @property
     def max_rank(self) -> int:

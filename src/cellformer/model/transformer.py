@@ -14,9 +14,11 @@ from cellformer.model.layer import LayerOptions
 from cellformer.model.layer_dropout import with_layer_left_out
 from cellformer.model.norms import norm_of
 from cellformer.model.pair_encoder import PairEncoder
-from cellformer.model.pair_terms import Attended
+from cellformer.model.pair_terms import Attended, Paired
+from cellformer.model.pair_update import PairUpdate
 from cellformer.model.patterns import described_patterns, patterns, signed_patterns
 from cellformer.model.plan import AttentionPlan
+from cellformer.model.reaching import reaching
 from cellformer.model.readouts import ranks_normed, ranks_read, readout_of
 from cellformer.model.virtual_cell import VirtualCell
 from cellformer.model.words import model_told
@@ -33,7 +35,7 @@ class CellularTransformer(nn.Module):
     which y changes its sign with the orientation of the cell; predictions depend on none.
 
     Raises ValueError if the configuration describes ranks that the plan does not know, or pairs or
-    columns that flip where its layers do not read them, or descriptors, which
+    columns that flip or a reach where its layers do not read them, or descriptors, which
     `DescribedTransformer` reads.
     """
 
@@ -45,6 +47,7 @@ class CellularTransformer(nn.Module):
                 "the configuration describes descriptors of complexes, which this model does not "
                 "read; make a DescribedTransformer"
             )
+        plan = reaching(plan, architecture)
         num_ranks = plan.diagram.num_ranks
         check_ranks(data.num_ranks, num_ranks, "the configuration describes")
         absent = num_ranks - data.num_ranks
@@ -85,6 +88,11 @@ class CellularTransformer(nn.Module):
             for rank in range(normed[-1] + 1)
         )
         self.readout = readout
+        # Drawn last, so that all other weights start as they do without.
+        self.pair_updates = nn.ModuleList(
+            nn.ModuleList(_pair_updates(architecture, plan))
+            for _ in range(architecture.layers - 1 if architecture.pair_updates else 0)
+        )
 
     def __repr__(self) -> str:
         return model_told(self, self.config)
@@ -165,7 +173,8 @@ class CellularTransformer(nn.Module):
         """
         attended = self._attended(cells, batch)
         chosen = self.config.architecture
-        if not self.virtual_cells and not (chosen.layer_dropout and self.training):
+        between = self.virtual_cells or self.pair_updates
+        if not between and not (chosen.layer_dropout and self.training):
             return self.plan.through(self.layers, cells, attended, vertices_only)
         found, virtual = list(cells), None
         for number in range(chosen.layers):
@@ -179,7 +188,23 @@ class CellularTransformer(nn.Module):
                 known = self.invariant(found)
                 virtual, told = self.virtual_cells[number](virtual, known, batch)
                 found = self.with_invariant(found, told)
+            if self.pair_updates and not last:
+                attended = self._updated(number, attended, found)
         return found
+
+    def _updated(
+        self,
+        number: int,
+        attended: Sequence[Attended | None],
+        cells: Sequence[Float[Tensor, "_ width"]],
+    ) -> list[Attended | None]:
+        """What the layer after this one is told of pairs, by the cells that this one has made."""
+        updates = self.pair_updates[number]
+        assert isinstance(updates, nn.ModuleList)
+        return [
+            update(each, cells) if isinstance(each, Paired) else each
+            for update, each in zip(updates, attended, strict=True)
+        ]
 
     def _attended(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
@@ -241,6 +266,14 @@ def _pair_encoders(architecture: ArchitectureConfig, plan: AttentionPlan) -> lis
     columns = pair_columns(architecture.pair_steps)
     return [
         PairEncoder(relation, columns, architecture.width, architecture.pair_width)
+        for relation in plan.relations(plan.diagram.max_rank)
+    ]
+
+
+def _pair_updates(architecture: ArchitectureConfig, plan: AttentionPlan) -> list[PairUpdate]:
+    """One for each relation, of the pairs between two layers."""
+    return [
+        PairUpdate(relation, architecture.width, architecture.pair_width, architecture.norm)
         for relation in plan.relations(plan.diagram.max_rank)
     ]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from cellformer.basics.parts.reference import Reference
 from cellformer.model.config import ArchitectureConfig, ModelConfig
 from cellformer.model.plan import AttentionPlan
+from cellformer.model.reaching import reaching
 
 
 def refuse_unused(config: ModelConfig, plan: AttentionPlan) -> None:
@@ -29,15 +30,17 @@ def _unused(config: ModelConfig, plan: AttentionPlan) -> Iterator[tuple[str, str
         yield "readout_dropout", "with readout_layers"
     if not data.encoding:
         yield "position", "with positional encodings"
-    if not any(relation.dense for relation in plan.relations(plan.diagram.max_rank)):
+    relations = reaching(plan, chosen).relations(plan.diagram.max_rank)
+    if not any(relation.dense for relation in relations):
         yield "theta_per_head", "with dense attention"
     if chosen.layers == 0:
-        for name in ("degree_scaling", "gate", "layer_dropout", "signed_width"):
+        for name in ("degree_scaling", "gate", "reach", "layer_dropout", "signed_width"):
             yield name, "with layers"
         if not chosen.final_norm:
             yield "norm", "with layers"
     if chosen.layers < 2:
         yield "virtual_cell", "between layers"
+        yield "pair_updates", "between layers"
     if data.descriptors is None or not data.descriptors.counts:
         for name in ("descriptor_width", "descriptor_dropout", "descriptor_head"):
             yield name, "to complexes that counts describe (data.molecule_descriptors)"

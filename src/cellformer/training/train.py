@@ -16,6 +16,7 @@ from cellformer.model.catalogs import READOUTS
 from cellformer.model.feature_scaling import standardize_features
 from cellformer.model.plan import AttentionPlan
 from cellformer.model.plans import attention_plan, plan_to_dict
+from cellformer.model.reaching import reaching
 from cellformer.model.unseen import silence_unseen
 from cellformer.training.answers.descriptor_share import fitted_kernels, settle_descriptors
 from cellformer.training.answers.summary import shown, write_summary
@@ -195,6 +196,7 @@ def _check_model(config: RunConfig, given: AttentionPlan | None) -> None:
     plan = attention_plan(config.attention) if given is None else given
     plan_to_dict(plan)
     READOUTS.find(config.model.readout)
+    plan = reaching(plan, config.model)
     if config.training.compile:
         check_sparse(plan)
 

@@ -6,6 +6,7 @@ from cellformer.attention.dense.memory import free_memory
 from cellformer.attention.operator import implementation
 from cellformer.data.preparing.shards import SHARD_ROWS
 from cellformer.model.plans import attention_plan
+from cellformer.model.reaching import reaching
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.estimate import Estimate
 from cellformer.training.estimating.planned import Planned
@@ -90,7 +91,9 @@ def _dense_bytes(found: Estimate, config: RunConfig) -> float:
     most = found.largest.astype(float)
     pairs = [
         most[list(each.receivers)].sum() * most[list(each.senders)].sum()
-        for each in attention_plan(config.attention, max_rank=dim).relations(dim)
+        for each in reaching(
+            attention_plan(config.attention, max_rank=dim), config.model
+        ).relations(dim)
         if each.dense
     ]
     return 4.0 * (1 + config.model.heads) * max(pairs, default=0.0)

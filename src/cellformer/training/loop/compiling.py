@@ -22,7 +22,8 @@ def check_sparse(plan: AttentionPlan) -> None:
     if any(relation.dense for relation in plan.relations(plan.diagram.max_rank)):
         raise ValueError(
             "training.compile does not work with dense attention; leave it off, or choose an "
-            "attention that is sparse everywhere, such as general-sparse or pairwise-sparse"
+            "attention that is sparse everywhere, such as general-sparse or pairwise-sparse, and "
+            "no model.reach of all"
         )
 
 

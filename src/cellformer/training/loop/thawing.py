@@ -68,5 +68,5 @@ def for_optimizer(groups: Collection[Group]) -> list[dict[str, Any]]:
 
 def _depth(name: str) -> int:
     """0 for the embedding, n + 1 for the layer n and what goes before it."""
-    found = re.match(r"(?:transformer\.)?(?:layers|virtual_cells)\.(\d+)\.", name)
+    found = re.match(r"(?:transformer\.)?(?:layers|virtual_cells|pair_updates)\.(\d+)\.", name)
     return int(found[1]) + 1 if found else 0
