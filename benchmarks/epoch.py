@@ -26,8 +26,8 @@ from cellformer.data.sources import open_source
 from cellformer.experiments.presets import PRESETS
 from cellformer.model.config import DataShape, ModelConfig
 from cellformer.model.device_neighborhoods import resident_for
-from cellformer.model.patterns import patterns
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
+from cellformer.model.relations.patterns import patterns
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import ENCODING_SIZE
 from cellformer.training.loop.allocator import keep_freed_memory

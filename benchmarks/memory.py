@@ -25,7 +25,7 @@ from cellformer.complexes.examples import torus_grid
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwpe import RWPe
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.estimating.step_memory import kept_tensors
 

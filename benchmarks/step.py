@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from benchmarks.timing import Row, data_folder, medians, parser, report
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.experiments.presets import PRESETS
-from cellformer.model.patterns import patterns
+from cellformer.model.relations.patterns import patterns
 from cellformer.training.loop.allocator import keep_freed_memory
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.materials.materials import Materials, gather

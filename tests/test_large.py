@@ -18,8 +18,8 @@ from cellformer.data.sources import open_source
 from cellformer.data.tables import delimited
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import cell_model
-from cellformer.model.patterns import patterns
-from cellformer.model.unseen import silence_unseen
+from cellformer.model.embedding.unseen import silence_unseen
+from cellformer.model.relations.patterns import patterns
 
 
 def peak_per_cell(side):

@@ -61,8 +61,8 @@ class Counts:
 '''
 UPWARDS = '''"""A plan."""
 
-from cellformer.model.diagram import TensorDiagram, paper_diagram
-from cellformer.model.pairwise import Pairwise
+from cellformer.model.relations.diagram import TensorDiagram, paper_diagram
+from cellformer.model.plans.pairwise import Pairwise
 
 
 def upwards(max_rank: int = 2) -> Pairwise:

@@ -106,14 +106,14 @@ from .lifting.skeleton import Skeleton, attach_cycles
 from .model.config import ArchitectureConfig, DataShape, ModelConfig
 from .model.described import DescribedTransformer
 from .model.device_neighborhoods import resident_for
-from .model.diagram import Arrow, TensorDiagram, paper_diagram
-from .model.feature_scaling import standardize_features
-from .model.general import General, general_dense, general_sparse
-from .model.layer import LayerOptions
-from .model.pairwise import Pairwise, pairwise_dense, pairwise_mixed, pairwise_sparse
-from .model.plan import AttentionPlan
-from .model.plans import attention_plan
-from .model.relation import Relation
+from .model.embedding.feature_scaling import standardize_features
+from .model.layers.layer import LayerOptions
+from .model.plans.general import General, general_dense, general_sparse
+from .model.plans.named import attention_plan
+from .model.plans.pairwise import Pairwise, pairwise_dense, pairwise_mixed, pairwise_sparse
+from .model.plans.plan import AttentionPlan
+from .model.relations.diagram import Arrow, TensorDiagram, paper_diagram
+from .model.relations.relation import Relation
 from .model.transformer import CellularTransformer
 from .report.write import write_report
 from .run import Run, load

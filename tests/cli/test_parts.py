@@ -18,12 +18,14 @@ def told(capsys, *words):
 
 @pytest.mark.parametrize("command", ["train", "lift", "draw", "reproduce", "tune"])
 def test_help_knows_a_new_attention_from_its_line_in_the_list(command, capsys, monkeypatch):
-    monkeypatch.setitem(ATTENTIONS.parts, "one-way", Listed("cellformer.model.plans:one_way"))
+    monkeypatch.setitem(ATTENTIONS.parts, "one-way", Listed("cellformer.model.plans.named:one_way"))
     assert "general-dense,one-way,package.module:Name" in told(capsys, command, "--help")
 
 
 def test_help_knows_a_new_readout_from_its_line_in_the_list(capsys, monkeypatch):
-    monkeypatch.setitem(READOUTS.parts, "largest", Listed("cellformer.model.readout:Largest"))
+    monkeypatch.setitem(
+        READOUTS.parts, "largest", Listed("cellformer.model.readouts.readout:Largest")
+    )
     assert "network,largest,package.module:Name" in told(capsys, "train", "--help-all")
 
 

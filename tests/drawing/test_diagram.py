@@ -4,7 +4,7 @@ from matplotlib.patches import Circle, PathPatch, Polygon
 
 import cellformer as cf
 from cellformer.drawing.diagram import draw_diagram
-from cellformer.model.diagram import Arrow, TensorDiagram
+from cellformer.model.relations.diagram import Arrow, TensorDiagram
 
 
 def arrows_of(ax):

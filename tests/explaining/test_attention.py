@@ -5,8 +5,8 @@ from scipy import sparse
 
 import cellformer as cf
 from cellformer.explaining.attention import attention_of, choose
-from cellformer.model.diagram import Arrow, TensorDiagram
-from cellformer.model.relation import Relation
+from cellformer.model.relations.diagram import Arrow, TensorDiagram
+from cellformer.model.relations.relation import Relation
 
 NAMES = ("pairwise-sparse", "pairwise-dense", "pairwise-mixed", "general-sparse", "general-dense")
 

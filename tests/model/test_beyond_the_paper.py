@@ -5,13 +5,13 @@ import pytest
 import torch
 
 import cellformer as cf
-from cellformer.model.aggregation import Gate, ScalingByDegree, degrees
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.layer_dropout import with_layer_left_out
-from cellformer.model.norms import CellBatchNorm, norm_of
-from cellformer.model.patterns import described_patterns, patterns
-from cellformer.model.plans import attention_plan
+from cellformer.model.layers.aggregation import Gate, ScalingByDegree, degrees
+from cellformer.model.layers.layer_dropout import with_layer_left_out
+from cellformer.model.layers.norms import CellBatchNorm, norm_of
+from cellformer.model.plans.named import attention_plan
+from cellformer.model.relations.patterns import described_patterns, patterns
 from cellformer.model.transformer import CellularTransformer
 from cellformer.model.unused import refuse_unused
 

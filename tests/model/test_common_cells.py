@@ -6,7 +6,7 @@ from scipy import sparse
 
 import cellformer as cf
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from cellformer.model.common_cells import common_cofaces, common_faces
+from cellformer.model.relations.common_cells import common_cofaces, common_faces
 
 
 def listed(found, pairs):

@@ -12,7 +12,7 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import DescribedTransformer, cell_model
-from cellformer.model.general import general_sparse
+from cellformer.model.plans.general import general_sparse
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.runs.weights import load_weights, save_weights
 

@@ -15,8 +15,8 @@ from cellformer.attention.recording import record_attention
 from cellformer.complexes.matrices import Bounded
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.pairwise import Pairwise, pairwise_mixed
-from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.named import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.pairwise import Pairwise, pairwise_mixed
 from cellformer.model.transformer import CellularTransformer
 
 every_attention = pytest.mark.parametrize("name", ATTENTIONS.names)

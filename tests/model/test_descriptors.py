@@ -19,7 +19,7 @@ from cellformer.model.config import (
     ModelConfig,
 )
 from cellformer.model.described import cell_model
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
 
 COUNTS = np.array([[0, 9], [1, 0], [7, 2]], np.uint8)
 VALUES = np.array([[1.0, np.nan], [3.0, 4.0], [5.0, 8.0]], np.float32)

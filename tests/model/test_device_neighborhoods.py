@@ -9,9 +9,9 @@ from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
 from cellformer.model.device_neighborhoods import resident_for
-from cellformer.model.diagram import Arrow, TensorDiagram, paper_diagram
-from cellformer.model.pairwise import Pairwise
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
+from cellformer.model.plans.pairwise import Pairwise
+from cellformer.model.relations.diagram import Arrow, TensorDiagram, paper_diagram
 from cellformer.model.transformer import CellularTransformer
 
 CHOSEN = np.array([4, 1, 0, 1])

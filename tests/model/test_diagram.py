@@ -7,7 +7,7 @@ from scipy import sparse
 
 import cellformer as cf
 from cellformer.complexes.matrices import containment, down_adjacency, incidence, up_adjacency
-from cellformer.model.diagram import Arrow, TensorDiagram, paper_diagram
+from cellformer.model.relations.diagram import Arrow, TensorDiagram, paper_diagram
 
 
 def vertices_to_faces(cells):

@@ -8,8 +8,8 @@ from cellformer.encodings.encode import encode
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.model.config import ArchitectureConfig, ModelConfig
 from cellformer.model.dropping import drop_again
-from cellformer.model.general import general_sparse
-from cellformer.model.pairwise import pairwise_sparse
+from cellformer.model.plans.general import general_sparse
+from cellformer.model.plans.pairwise import pairwise_sparse
 from cellformer.model.transformer import CellularTransformer
 
 

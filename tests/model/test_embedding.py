@@ -4,7 +4,7 @@ import torch
 
 import cellformer as cf
 from cellformer.complexes.cell_complex import SHARED_SIGN
-from cellformer.model.embedding import CellEmbedding, FeatureEmbedding
+from cellformer.model.embedding.embedding import CellEmbedding, FeatureEmbedding
 
 
 def embedding(categories=((3,), (), ()), continuous=(0, 0, 0), encoding=3, **changed):

@@ -7,8 +7,8 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.lifting.lift import lift
 from cellformer.lifting.skeleton import Skeleton
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.feature_scaling import standardize_features
-from cellformer.model.plans import attention_plan
+from cellformer.model.embedding.feature_scaling import standardize_features
+from cellformer.model.plans.named import attention_plan
 from cellformer.model.transformer import CellularTransformer
 
 SMALL = ArchitectureConfig(width=8, layers=1, heads=2)

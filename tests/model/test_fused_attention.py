@@ -6,7 +6,7 @@ import torch
 import cellformer as cf
 from cellformer.attention.operator import use_attention
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
 from cellformer.model.transformer import CellularTransformer
 
 every_attention = pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
-from cellformer.model.diagram import Arrow, TensorDiagram
-from cellformer.model.general import General, general_dense, general_sparse
+from cellformer.model.plans.general import General, general_dense, general_sparse
+from cellformer.model.relations.diagram import Arrow, TensorDiagram
 
 
 def test_general_attention_takes_no_dense_arrows():

@@ -13,9 +13,9 @@ from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import DescribedTransformer
-from cellformer.model.general import general_sparse
-from cellformer.model.kernel_regression import regression
-from cellformer.model.kernels import KernelWeights, shared_counts
+from cellformer.model.descriptors.kernel_regression import regression
+from cellformer.model.descriptors.kernels import KernelWeights, shared_counts
+from cellformer.model.plans.general import general_sparse
 from cellformer.training.runs.weights import load_weights, save_weights
 
 COUNTS = np.array([[0, 9, 255], [1, 0, 0], [7, 2, 0]], np.uint8)

@@ -6,8 +6,8 @@ import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from cellformer.model.kernel_likelihood import likely_kernel, surprise
-from cellformer.model.kernels import KernelWeights, shared_counts
+from cellformer.model.descriptors.kernel_likelihood import likely_kernel, surprise
+from cellformer.model.descriptors.kernels import KernelWeights, shared_counts
 
 ROWS = 40
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 from sklearn.kernel_ridge import KernelRidge
 
-from cellformer.model.kernel_regression import regression
+from cellformer.model.descriptors.kernel_regression import regression
 
 
 @pytest.fixture(scope="module")

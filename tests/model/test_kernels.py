@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.gaussian_process.kernels import Matern
 
 from cellformer.chemistry.fingerprints import fingerprint_counts
-from cellformer.model.kernels import (
+from cellformer.model.descriptors.kernels import (
     BLOCK,
     KernelWeights,
     near_values,

@@ -3,10 +3,10 @@ import pytest
 import torch
 
 import cellformer as cf
-from cellformer.model.general import general_dense, general_sparse
-from cellformer.model.layer import LayerOptions, OutputProjection
-from cellformer.model.pairwise import pairwise_mixed, pairwise_sparse
-from cellformer.model.patterns import patterns
+from cellformer.model.layers.layer import LayerOptions, OutputProjection
+from cellformer.model.plans.general import general_dense, general_sparse
+from cellformer.model.plans.pairwise import pairwise_mixed, pairwise_sparse
+from cellformer.model.relations.patterns import patterns
 
 WIDTH, HEADS = 8, 2
 

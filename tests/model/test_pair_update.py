@@ -9,8 +9,8 @@ from torch.nn import functional
 import cellformer as cf
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.pair_terms import Paired
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
+from cellformer.model.relations.pair_terms import Paired
 from cellformer.model.transformer import CellularTransformer
 
 every_attention = pytest.mark.parametrize("name", ATTENTIONS.names)

@@ -1,6 +1,6 @@
 import pytest
 
-from cellformer.model.pairwise import pairwise_dense, pairwise_mixed, pairwise_sparse
+from cellformer.model.plans.pairwise import pairwise_dense, pairwise_mixed, pairwise_sparse
 
 
 def test_mixed_is_dense_within_a_rank_and_sparse_between_ranks():

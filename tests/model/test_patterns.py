@@ -5,10 +5,10 @@ from scipy import sparse
 import cellformer as cf
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from cellformer.model.diagram import Arrow, TensorDiagram
-from cellformer.model.general import General, general_dense
-from cellformer.model.pairwise import Pairwise, pairwise_mixed
-from cellformer.model.patterns import patterns
+from cellformer.model.plans.general import General, general_dense
+from cellformer.model.plans.pairwise import Pairwise, pairwise_mixed
+from cellformer.model.relations.diagram import Arrow, TensorDiagram
+from cellformer.model.relations.patterns import patterns
 
 
 def test_arrows_of_ranks_that_the_batch_lacks_have_no_pattern(path):

@@ -8,11 +8,16 @@ import cellformer as cf
 from cellformer.basics.parts.catalog import Listed
 from cellformer.basics.parts.trust import PartRefusedError, allow_parts
 from cellformer.model.catalogs import ATTENTIONS
-from cellformer.model.diagram import paper_diagram
-from cellformer.model.general import general_dense, general_sparse
-from cellformer.model.pairwise import Pairwise, pairwise_dense, pairwise_mixed, pairwise_sparse
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.general import general_dense, general_sparse
+from cellformer.model.plans.named import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.pairwise import (
+    Pairwise,
+    pairwise_dense,
+    pairwise_mixed,
+    pairwise_sparse,
+)
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.relations.diagram import paper_diagram
 
 
 def through_json(plan):
@@ -39,8 +44,10 @@ def test_the_text_of_a_listed_one_may_say_its_rank():
 
 
 def test_a_new_one_is_one_line(monkeypatch):
-    monkeypatch.setitem(ATTENTIONS.parts, "one-way", Listed("cellformer.model.plans:_upwards"))
-    monkeypatch.setattr("cellformer.model.plans._upwards", upwards, raising=False)
+    monkeypatch.setitem(
+        ATTENTIONS.parts, "one-way", Listed("cellformer.model.plans.named:_upwards")
+    )
+    monkeypatch.setattr("cellformer.model.plans.named._upwards", upwards, raising=False)
     assert attention_plan("one-way", 3) == upwards(3)
     with pytest.raises(ValueError, match="did you mean 'one-way'"):
         attention_plan("one-wax")

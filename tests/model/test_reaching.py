@@ -13,9 +13,9 @@ from scipy import sparse
 import cellformer as cf
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
-from cellformer.model.reach import steps_seen
-from cellformer.model.reaching import reaching, within_hops
+from cellformer.model.plans.named import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.reach import steps_seen
+from cellformer.model.plans.reaching import reaching, within_hops
 from cellformer.model.transformer import CellularTransformer
 
 CHOICES = (

@@ -3,7 +3,7 @@ import torch
 
 import cellformer as cf
 from cellformer.model.config import DataShape
-from cellformer.model.readout import CellReadout, Readout
+from cellformer.model.readouts.readout import CellReadout, Readout
 
 
 def readout(**changed):

@@ -6,7 +6,7 @@ import torch
 import cellformer as cf
 from cellformer.basics.parts.trust import PartRefusedError, allow_parts
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
-from cellformer.model.readout import Readout
+from cellformer.model.readouts.readout import Readout
 
 TEXT = """
 import torch

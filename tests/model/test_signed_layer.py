@@ -8,10 +8,10 @@ from torch.nn import functional
 import cellformer as cf
 from cellformer.complexes import examples
 from cellformer.model.catalogs import ATTENTIONS
-from cellformer.model.layer import LayerOptions
-from cellformer.model.patterns import signed_patterns
-from cellformer.model.plans import attention_plan
-from cellformer.model.signed_parts import SOFT, sender_copies
+from cellformer.model.layers.layer import LayerOptions
+from cellformer.model.layers.signed_parts import SOFT, sender_copies
+from cellformer.model.plans.named import attention_plan
+from cellformer.model.relations.patterns import signed_patterns
 from turning import sign_of, squares_across
 
 WIDTH, SIGNED, HEADS = 6, 4, 2

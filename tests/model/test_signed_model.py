@@ -25,7 +25,7 @@ from cellformer.model.config import (
     ModelConfig,
 )
 from cellformer.model.described import cell_model
-from cellformer.model.plans import attention_plan, plan_to_dict
+from cellformer.model.plans.named import attention_plan, plan_to_dict
 from cellformer.model.transformer import CellularTransformer
 from strategies import NAMED, complexes, orders
 from turning import random_turn, with_flipping

@@ -5,7 +5,7 @@ import torch
 import cellformer as cf
 from cellformer.complexes.batches.batch import Part
 from cellformer.complexes.cell_complex import NO_SIGN, RANK_SIGN, SHARED_SIGN
-from cellformer.model.signs import with_random_signs
+from cellformer.model.embedding.signs import with_random_signs
 
 
 def test_signs_are_drawn_per_complex_and_column_as_their_kind_says(encoded, ring, seeded):

@@ -14,10 +14,10 @@ from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN
 from cellformer.complexes.matrices import hodge_laplacian, incidence
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
-from cellformer.model.diagram import Arrow, TensorDiagram
-from cellformer.model.general import General
-from cellformer.model.pairwise import Pairwise, pairwise_mixed, pairwise_sparse
-from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.general import General
+from cellformer.model.plans.named import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.pairwise import Pairwise, pairwise_mixed, pairwise_sparse
+from cellformer.model.relations.diagram import Arrow, TensorDiagram
 from cellformer.model.transformer import CellularTransformer
 
 NAMES = ATTENTIONS.names

@@ -7,8 +7,8 @@ from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import cell_model
-from cellformer.model.pairwise import pairwise_sparse
-from cellformer.model.unseen import silence_unseen
+from cellformer.model.embedding.unseen import silence_unseen
+from cellformer.model.plans.pairwise import pairwise_sparse
 
 SMALL = ArchitectureConfig(
     width=8, layers=1, heads=2, descriptor_head="network", descriptor_width=6

@@ -16,7 +16,7 @@ from cellformer.encodings.named import parse_encodings
 from cellformer.lifting.cycle_basis import CycleBasis
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.loop.lightning_options import quiet_lightning
 from cellformer.training.loop.module import CellularModule

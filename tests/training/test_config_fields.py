@@ -15,7 +15,7 @@ from cellformer.complexes.batches.batch import CellBatch
 from cellformer.data.readers.npz import write_npz
 from cellformer.experiments.presets import override
 from cellformer.model.config import ArchitectureConfig
-from cellformer.model.feature_scaling import standardize_features
+from cellformer.model.embedding.feature_scaling import standardize_features
 from cellformer.training.config import (
     ObjectivesConfig,
     OptimizerConfig,

@@ -13,7 +13,7 @@ from cellformer.basics.parts import trust
 from cellformer.basics.sealed import without_checksum
 from cellformer.cli.main import main
 from cellformer.data.preparation import Preparation
-from cellformer.model.diagram import Arrow
+from cellformer.model.relations.diagram import Arrow
 from own_parts import TEXT, write_atoms
 from tiny import SMILES, with_training
 

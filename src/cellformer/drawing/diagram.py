@@ -15,8 +15,8 @@ from cellformer.drawing.canvas import figure_of, headline, new_axes, write
 from cellformer.drawing.colors import EDGE_COLOR, FACE_COLOR, VERTEX_COLOR
 from cellformer.drawing.contrast import writing_on
 from cellformer.drawing.theme import LIGHT, Theme
-from cellformer.model.diagram import Arrow
-from cellformer.model.plan import AttentionPlan
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.relations.diagram import Arrow
 
 WORDS = ("vertices", "edges", "2-cells")
 RADIUS, HEAD = 0.36, 0.2

@@ -14,7 +14,7 @@ from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.model.described import CellModel
 from cellformer.model.evaluation import evaluating
-from cellformer.model.relation import Relation
+from cellformer.model.relations.relation import Relation
 
 SIGNED = " (signed)"
 """After the name of an arrow of dense attention: the softmax of the columns that flip."""

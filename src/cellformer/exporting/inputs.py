@@ -9,10 +9,10 @@ from torch import Tensor
 
 from cellformer.complexes.batches.batch import CellBatch, Faces
 from cellformer.complexes.batches.neighborhood import Neighborhood
-from cellformer.model.common_cells import CommonCells
 from cellformer.model.described import CellModel, transformer_of
-from cellformer.model.pair_encoder import PairEncoder
-from cellformer.model.patterns import (
+from cellformer.model.relations.common_cells import CommonCells
+from cellformer.model.relations.pair_encoder import PairEncoder
+from cellformer.model.relations.patterns import (
     described_key,
     described_patterns,
     keep_listed,
@@ -22,7 +22,7 @@ from cellformer.model.patterns import (
     signed_key,
     signed_neighborhoods,
 )
-from cellformer.model.relation import Relation
+from cellformer.model.relations.relation import Relation
 from cellformer.model.transformer import check_ranks
 
 COPIES = 3

@@ -5,11 +5,11 @@ from cellformer.basics.parts.catalog import Catalog, Listed
 ATTENTIONS = Catalog(
     "attention",
     {
-        "pairwise-sparse": Listed("cellformer.model.pairwise:pairwise_sparse", factory=True),
-        "pairwise-dense": Listed("cellformer.model.pairwise:pairwise_dense", factory=True),
-        "pairwise-mixed": Listed("cellformer.model.pairwise:pairwise_mixed", factory=True),
-        "general-sparse": Listed("cellformer.model.general:general_sparse", factory=True),
-        "general-dense": Listed("cellformer.model.general:general_dense", factory=True),
+        "pairwise-sparse": Listed("cellformer.model.plans.pairwise:pairwise_sparse", factory=True),
+        "pairwise-dense": Listed("cellformer.model.plans.pairwise:pairwise_dense", factory=True),
+        "pairwise-mixed": Listed("cellformer.model.plans.pairwise:pairwise_mixed", factory=True),
+        "general-sparse": Listed("cellformer.model.plans.general:general_sparse", factory=True),
+        "general-dense": Listed("cellformer.model.plans.general:general_dense", factory=True),
     },
 )
 """Functions or classes whose result is an `AttentionPlan`; see `attention_plan`."""
@@ -18,7 +18,7 @@ READOUTS = Catalog(
     "readout",
     {
         "network": Listed(
-            "cellformer.model.readout:Readout",
+            "cellformer.model.readouts.readout:Readout",
             {
                 "readout_layers": "hidden_layers",
                 "readout_dropout": "dropout",

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import DescriptorShape, ModelConfig
-from cellformer.model.descriptors import CountHead, DescriptorValues
-from cellformer.model.embedding import CellEmbedding
-from cellformer.model.kernel_head import KernelHead
-from cellformer.model.plan import AttentionPlan
+from cellformer.model.descriptors.descriptors import CountHead, DescriptorValues
+from cellformer.model.descriptors.kernel_head import KernelHead
+from cellformer.model.embedding.embedding import CellEmbedding
+from cellformer.model.plans.plan import AttentionPlan
 from cellformer.model.transformer import CellularTransformer
 from cellformer.model.words import model_told
 

@@ -9,7 +9,7 @@ from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.model.described import CellModel
-from cellformer.model.patterns import described_patterns, patterns, signed_neighborhoods
+from cellformer.model.relations.patterns import described_patterns, patterns, signed_neighborhoods
 
 Ranks = tuple[int, ...]
 

@@ -6,8 +6,8 @@ model uncertainty in deep learning" (ICML 2016).
 
 from torch import nn
 
-from cellformer.model.layer import GeneralLayer, PairwiseLayer
-from cellformer.model.signed_layer import SignedGeneralLayer, SignedPairwiseLayer
+from cellformer.model.layers.layer import GeneralLayer, PairwiseLayer
+from cellformer.model.layers.signed_layer import SignedGeneralLayer, SignedPairwiseLayer
 from cellformer.model.transformer import CellularTransformer
 
 

@@ -9,18 +9,18 @@ from torch import Tensor, nn
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.encodings.pairs import pair_columns
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.embedding import CellEmbedding
-from cellformer.model.layer import LayerOptions
-from cellformer.model.layer_dropout import with_layer_left_out
-from cellformer.model.norms import norm_of
-from cellformer.model.pair_encoder import PairEncoder
-from cellformer.model.pair_terms import Attended, Paired
-from cellformer.model.pair_update import PairUpdate
-from cellformer.model.patterns import described_patterns, patterns, signed_patterns
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.reaching import reaching
-from cellformer.model.readouts import ranks_normed, ranks_read, readout_of
-from cellformer.model.virtual_cell import VirtualCell
+from cellformer.model.embedding.embedding import CellEmbedding
+from cellformer.model.layers.layer import LayerOptions
+from cellformer.model.layers.layer_dropout import with_layer_left_out
+from cellformer.model.layers.norms import norm_of
+from cellformer.model.layers.pair_update import PairUpdate
+from cellformer.model.layers.virtual_cell import VirtualCell
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.plans.reaching import reaching
+from cellformer.model.readouts.named import ranks_normed, ranks_read, readout_of
+from cellformer.model.relations.pair_encoder import PairEncoder
+from cellformer.model.relations.pair_terms import Attended, Paired
+from cellformer.model.relations.patterns import described_patterns, patterns, signed_patterns
 from cellformer.model.words import model_told
 
 

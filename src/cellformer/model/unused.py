@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from cellformer.basics.parts.reference import Reference
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.reaching import reaching
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.plans.reaching import reaching
 
 
 def refuse_unused(config: ModelConfig, plan: AttentionPlan) -> None:

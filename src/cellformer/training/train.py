@@ -13,11 +13,11 @@ from cellformer.basics.stopping import StopRequests
 from cellformer.data.dataset import GraphSet
 from cellformer.data.preparation import Preparation
 from cellformer.model.catalogs import READOUTS
-from cellformer.model.feature_scaling import standardize_features
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.plans import attention_plan, plan_to_dict
-from cellformer.model.reaching import reaching
-from cellformer.model.unseen import silence_unseen
+from cellformer.model.embedding.feature_scaling import standardize_features
+from cellformer.model.embedding.unseen import silence_unseen
+from cellformer.model.plans.named import attention_plan, plan_to_dict
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.plans.reaching import reaching
 from cellformer.training.answers.descriptor_share import fitted_kernels, settle_descriptors
 from cellformer.training.answers.summary import shown, write_summary
 from cellformer.training.config import PreparationConfig, RunConfig

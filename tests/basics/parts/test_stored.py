@@ -10,8 +10,8 @@ from cellformer.complexes.matrices import up_adjacency
 from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.lifting.own_cells import OwnCells
-from cellformer.model.diagram import Arrow
-from cellformer.model.pairwise import pairwise_mixed
+from cellformer.model.plans.pairwise import pairwise_mixed
+from cellformer.model.relations.diagram import Arrow
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_an_attention_of_one_s_own_has_a_folder_too():
 
 
 def test_a_new_attention_is_one_of_the_grid_s_from_its_line_in_the_list(monkeypatch):
-    monkeypatch.setitem(ATTENTIONS.parts, "one-way", Listed("cellformer.model.plans:one_way"))
+    monkeypatch.setitem(ATTENTIONS.parts, "one-way", Listed("cellformer.model.plans.named:one_way"))
     assert len(list(Grid(seeds=(0,)))) == 108
     assert Grid().attentions == ATTENTIONS.names
     order = [grid_order((name, "bspe")) for name in (*Grid().attentions, "my.parts:Near")]

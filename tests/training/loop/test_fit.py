@@ -26,8 +26,8 @@ from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.lift import lift
 from cellformer.lifting.rings import Rings
 from cellformer.model.config import ArchitectureConfig, ModelConfig
-from cellformer.model.general import general_sparse
-from cellformer.model.pairwise import pairwise_mixed
+from cellformer.model.plans.general import general_sparse
+from cellformer.model.plans.pairwise import pairwise_mixed
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import RunConfig
 from cellformer.training.loop.fit import Loaders

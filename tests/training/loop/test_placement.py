@@ -8,7 +8,7 @@ from cellformer.complexes.examples import house, triangle
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
 from cellformer.model.device_neighborhoods import resident_for
-from cellformer.model.pairwise import pairwise_mixed
+from cellformer.model.plans.pairwise import pairwise_mixed
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import TrainingConfig
 from cellformer.training.loop import placement

@@ -147,7 +147,7 @@ def _chosen(arguments: Namespace) -> dict[str, Any]:
 def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     from cellformer.drawing.diagram import draw_diagram
     from cellformer.drawing.theme import THEMES
-    from cellformer.model.plans import attention_plan
+    from cellformer.model.plans.named import attention_plan
     from cellformer.training.runs.recipe import Recipe
     from cellformer.training.runs.run_folder import RunFolder
 

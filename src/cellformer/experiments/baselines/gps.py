@@ -7,7 +7,7 @@ from torch_geometric.nn import GINConv, GINEConv, GPSConv, global_add_pool
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.experiments.baselines.config import GPS
 from cellformer.experiments.baselines.inputs import GraphData, GraphEmbedding
-from cellformer.model.readout import halving_network
+from cellformer.model.readouts.readout import halving_network
 
 
 class GPSNetwork(nn.Module):

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import DataShape
-from cellformer.model.embedding import ConcatPosition, FeatureEmbedding
-from cellformer.model.signs import with_random_signs
+from cellformer.model.embedding.embedding import ConcatPosition, FeatureEmbedding
+from cellformer.model.embedding.signs import with_random_signs
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from cellformer.experiments.baselines.inputs import GraphData
 from cellformer.experiments.baselines.module import BaselineModule
 from cellformer.experiments.baselines.networks import network_of
 from cellformer.model.config import DataShape
-from cellformer.model.feature_scaling import standardize_features
-from cellformer.model.unseen import silence_unseen
+from cellformer.model.embedding.feature_scaling import standardize_features
+from cellformer.model.embedding.unseen import silence_unseen
 from cellformer.training.answers.predictor import Predictor, outputs_of
 from cellformer.training.answers.summary import Answer, finish, outputs_of_weights, summary_of
 from cellformer.training.loop.devices import check_device

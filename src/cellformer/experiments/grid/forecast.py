@@ -20,7 +20,7 @@ from cellformer.experiments.grid.results import FAILURE, read_failure
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.runner import reason
 from cellformer.model.config import DataShape, ModelConfig
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
 from cellformer.model.transformer import CellularTransformer
 from cellformer.training.config import DataConfig, RunConfig
 from cellformer.training.estimating.estimate import PROBE_NUMBERS

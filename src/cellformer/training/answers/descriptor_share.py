@@ -10,7 +10,7 @@ from jaxtyping import Int64
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.loading.loader import batches
 from cellformer.model.described import CellModel, DescribedTransformer, kernels_of
-from cellformer.model.kernel_head import KernelHead
+from cellformer.model.descriptors.kernel_head import KernelHead
 from cellformer.training.answers.kernel_fit import fit_kernel
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.loop.share import best_share

@@ -20,8 +20,8 @@ from cellformer.data.loading.loader import batches
 from cellformer.data.preparation import Source
 from cellformer.data.tables.table import Table
 from cellformer.model.described import CellModel, transformer_of
-from cellformer.model.readout import pooled_cells
-from cellformer.model.readouts import ranks_read
+from cellformer.model.readouts.named import ranks_read
+from cellformer.model.readouts.readout import pooled_cells
 from cellformer.training.answers.answer import open_input, prepared_rows
 from cellformer.training.answers.cell_predictions import cell_rows
 from cellformer.training.answers.ensemble import Ensemble

@@ -11,10 +11,10 @@ from cellformer.chemistry.fingerprints import COLUMNS, FINGERPRINTS
 from cellformer.chemistry.physical import GROUPS
 from cellformer.data.dataset import Task
 from cellformer.model.config import DescriptorShape
-from cellformer.model.kernel_head import KernelHead
-from cellformer.model.kernel_likelihood import likely_kernel
-from cellformer.model.kernel_regression import regression
-from cellformer.model.kernels import shared_counts
+from cellformer.model.descriptors.kernel_head import KernelHead
+from cellformer.model.descriptors.kernel_likelihood import likely_kernel
+from cellformer.model.descriptors.kernel_regression import regression
+from cellformer.model.descriptors.kernels import shared_counts
 from cellformer.training.loop.loss import loss_of
 from cellformer.training.loop.module import CellularModule
 from cellformer.training.materials.materials import Materials

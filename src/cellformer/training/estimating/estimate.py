@@ -18,7 +18,7 @@ from cellformer.data.preparation import Preparation
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.lifting.lift import LiftingLimitError
 from cellformer.model.config import DescriptorShape
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.step_memory import StepMemory, step_memory
 from cellformer.training.materials.preparation import check_use, preparation_of

@@ -21,7 +21,7 @@ from cellformer.data.preparation import Preparation
 from cellformer.data.preparing.shards import SHARD_ROWS, Shard, ShardTask
 from cellformer.model.config import DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import CellModel, cell_model
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.estimate import PROBE_NUMBERS
 from cellformer.training.estimating.step_memory import BYTES_PER_PARAMETER, step_memory

@@ -10,7 +10,7 @@ from torch import Tensor
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import CellModel, cell_model
-from cellformer.model.plan import AttentionPlan
+from cellformer.model.plans.plan import AttentionPlan
 
 BYTES_PER_PARAMETER = 16
 """Of a float32 weight: itself, its gradient, and the two moments of AdamW."""

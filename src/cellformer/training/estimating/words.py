@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from cellformer.attention.dense.memory import free_memory
 from cellformer.attention.operator import implementation
 from cellformer.data.preparing.shards import SHARD_ROWS
-from cellformer.model.plans import attention_plan
-from cellformer.model.reaching import reaching
+from cellformer.model.plans.named import attention_plan
+from cellformer.model.plans.reaching import reaching
 from cellformer.training.config import RunConfig
 from cellformer.training.estimating.estimate import Estimate
 from cellformer.training.estimating.planned import Planned

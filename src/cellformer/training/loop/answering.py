@@ -3,7 +3,7 @@
 from torch import nn
 
 from cellformer.model.described import DescribedTransformer
-from cellformer.model.kernel_head import KernelHead
+from cellformer.model.descriptors.kernel_head import KernelHead
 
 
 def answering(model: nn.Module) -> str:

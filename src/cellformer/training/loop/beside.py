@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from cellformer.complexes.batches.batch import CellBatch
-from cellformer.model.kernel_head import KernelHead
+from cellformer.model.descriptors.kernel_head import KernelHead
 
 
 class KernelsBeside:

@@ -5,7 +5,7 @@ import logging
 import torch
 
 from cellformer.model.described import CellModel
-from cellformer.model.plan import AttentionPlan
+from cellformer.model.plans.plan import AttentionPlan
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ import logging
 from dataclasses import replace
 
 from cellformer.encodings.encode import reach_of
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.plans import attention_plan
-from cellformer.model.reach import steps_seen
+from cellformer.model.plans.named import attention_plan
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.plans.reach import steps_seen
 from cellformer.training.config import RunConfig
 from cellformer.training.materials.preparation import preparation_of
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from cellformer.complexes.batches.batch import CellBatch
-from cellformer.model.embedding import CellEmbedding, FeatureEmbedding
+from cellformer.model.embedding.embedding import CellEmbedding, FeatureEmbedding
 from cellformer.training.objectives.drawing import drawn
 
 UNKNOWN = -1

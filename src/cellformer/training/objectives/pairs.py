@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from cellformer.complexes.batches.batch import CellBatch
-from cellformer.model.embedding import CellEmbedding
+from cellformer.model.embedding.embedding import CellEmbedding
 from cellformer.training.objectives.drawing import drawn
 
 FARTHEST = 8

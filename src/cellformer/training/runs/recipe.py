@@ -15,8 +15,8 @@ from cellformer.basics.sealed import read_sealed
 from cellformer.data.dataset import Task
 from cellformer.model.config import DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import CellModel, cell_model
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.plans import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.named import attention_plan, plan_from_dict, plan_to_dict
+from cellformer.model.plans.plan import AttentionPlan
 from cellformer.model.unused import refuse_unused
 from cellformer.training.catalogs import LOSSES
 from cellformer.training.config import RunConfig, TrainingConfig

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from cellformer.data.preparation import Preparation
 from cellformer.model.described import CellModel, kernels_of, transformer_of
-from cellformer.model.embedding import FeatureEmbedding
+from cellformer.model.embedding.embedding import FeatureEmbedding
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe

@@ -13,8 +13,8 @@ from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.batches.runs import is_exporting
 from cellformer.complexes.matrices import containment
-from cellformer.model.signed_embedding import SignedEmbedding, sized
-from cellformer.model.signs import with_random_signs
+from cellformer.model.embedding.signed_embedding import SignedEmbedding, sized
+from cellformer.model.embedding.signs import with_random_signs
 
 
 class FeatureEmbedding(nn.Module):

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Pattern, Shape
 from cellformer.attention.operator import attend_arrows
-from cellformer.model.aggregation import Gate, ScalingByDegree, adjusted
 from cellformer.model.config import DegreeScaling, Norm
-from cellformer.model.diagram import TensorDiagram
-from cellformer.model.norms import norm_of
-from cellformer.model.pair_terms import Attended, Paired, PairTerms, Signed
-from cellformer.model.signed_parts import SignedFeedForward
+from cellformer.model.layers.aggregation import Gate, ScalingByDegree, adjusted
+from cellformer.model.layers.norms import norm_of
+from cellformer.model.layers.signed_parts import SignedFeedForward
+from cellformer.model.relations.diagram import TensorDiagram
+from cellformer.model.relations.pair_terms import Attended, Paired, PairTerms, Signed
 
 Layers: TypeAlias = nn.ModuleList | Sequence[nn.Module]
 

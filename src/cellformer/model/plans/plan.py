@@ -6,10 +6,10 @@ from typing import Protocol, runtime_checkable
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cellformer.model.diagram import TensorDiagram
-from cellformer.model.layer import LayerOptions, Layers
-from cellformer.model.pair_terms import Attended
-from cellformer.model.relation import Relation
+from cellformer.model.layers.layer import LayerOptions, Layers
+from cellformer.model.relations.diagram import TensorDiagram
+from cellformer.model.relations.pair_terms import Attended
+from cellformer.model.relations.relation import Relation
 
 
 @runtime_checkable

@@ -16,9 +16,9 @@ from cellformer.attention.segments import gather_rows, segment_sum
 from cellformer.complexes.batches.batch import CellBatch, Faces
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.batches.runs import is_exporting, numbers_of
-from cellformer.model.common_cells import CommonCells, common_cofaces, common_faces
-from cellformer.model.pair_terms import Paired
-from cellformer.model.relation import Relation
+from cellformer.model.relations.common_cells import CommonCells, common_cofaces, common_faces
+from cellformer.model.relations.pair_terms import Paired
+from cellformer.model.relations.relation import Relation
 
 
 class PairEncoder(nn.Module):

@@ -10,8 +10,8 @@ from jaxtyping import Int64
 from torch import nn
 
 from cellformer.complexes.many.ragged import RaggedComplexes, ranges, stretches
-from cellformer.model.descriptors import CountHead
-from cellformer.model.embedding import FeatureEmbedding
+from cellformer.model.descriptors.descriptors import CountHead
+from cellformer.model.embedding.embedding import FeatureEmbedding
 
 
 def silence_unseen(

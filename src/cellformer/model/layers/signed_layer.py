@@ -17,17 +17,17 @@ from torch import Tensor, nn
 
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.operator import attend_arrows
-from cellformer.model.aggregation import Gate, adjusted
-from cellformer.model.diagram import TensorDiagram
-from cellformer.model.layer import LayerOptions, arriving_at, parts_of, present_arrows
-from cellformer.model.pair_terms import Attended, Signed
-from cellformer.model.signed_parts import (
+from cellformer.model.layers.aggregation import Gate, adjusted
+from cellformer.model.layers.layer import LayerOptions, arriving_at, parts_of, present_arrows
+from cellformer.model.layers.signed_parts import (
     Halves,
     SignedFeedForward,
     SignedLinear,
     SignedNorm,
     sender_copies,
 )
+from cellformer.model.relations.diagram import TensorDiagram
+from cellformer.model.relations.pair_terms import Attended, Signed
 
 
 class SignedOutput(nn.Module):

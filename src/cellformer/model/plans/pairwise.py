@@ -7,11 +7,11 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.model.diagram import TensorDiagram, paper_diagram
-from cellformer.model.layer import LayerOptions, Layers, PairwiseLayer
-from cellformer.model.pair_terms import Attended
-from cellformer.model.relation import Relation
-from cellformer.model.signed_layer import SignedPairwiseLayer
+from cellformer.model.layers.layer import LayerOptions, Layers, PairwiseLayer
+from cellformer.model.layers.signed_layer import SignedPairwiseLayer
+from cellformer.model.relations.diagram import TensorDiagram, paper_diagram
+from cellformer.model.relations.pair_terms import Attended
+from cellformer.model.relations.relation import Relation
 
 
 @dataclass(frozen=True)

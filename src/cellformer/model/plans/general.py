@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from cellformer.model.diagram import TensorDiagram, paper_diagram
-from cellformer.model.layer import GeneralLayer, LayerOptions, Layers
-from cellformer.model.pair_terms import Attended
-from cellformer.model.relation import Relation
-from cellformer.model.signed_layer import SignedGeneralLayer
+from cellformer.model.layers.layer import GeneralLayer, LayerOptions, Layers
+from cellformer.model.layers.signed_layer import SignedGeneralLayer
+from cellformer.model.relations.diagram import TensorDiagram, paper_diagram
+from cellformer.model.relations.pair_terms import Attended
+from cellformer.model.relations.relation import Relation
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from cellformer.attention.segments import gather_rows
 from cellformer.complexes.batches.runs import is_exporting, numbers_of
 from cellformer.model.config import Norm
-from cellformer.model.norms import norm_of
-from cellformer.model.pair_terms import Paired
-from cellformer.model.relation import Relation
+from cellformer.model.layers.norms import norm_of
+from cellformer.model.relations.pair_terms import Paired
+from cellformer.model.relations.relation import Relation
 
 
 class PairUpdate(nn.Module):

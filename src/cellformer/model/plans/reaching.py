@@ -14,13 +14,13 @@ from torch import Tensor
 
 from cellformer.complexes.matrices import Bounded, Matrix
 from cellformer.model.config import ArchitectureConfig
-from cellformer.model.diagram import TensorDiagram
-from cellformer.model.general import General
-from cellformer.model.layer import LayerOptions, Layers
-from cellformer.model.pair_terms import Attended
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.reaching_layer import HeadGroup, ReachingLayer
-from cellformer.model.relation import Relation
+from cellformer.model.layers.layer import LayerOptions, Layers
+from cellformer.model.layers.reaching_layer import HeadGroup, ReachingLayer
+from cellformer.model.plans.general import General
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.relations.diagram import TensorDiagram
+from cellformer.model.relations.pair_terms import Attended
+from cellformer.model.relations.relation import Relation
 
 
 @dataclass(frozen=True)

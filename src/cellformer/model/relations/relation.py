@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from cellformer.complexes.matrices import Bounded, Matrix
-from cellformer.model.diagram import Arrow, TensorDiagram
+from cellformer.model.relations.diagram import Arrow, TensorDiagram
 
 
 @dataclass(frozen=True, eq=False)

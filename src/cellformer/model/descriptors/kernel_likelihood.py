@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from cellformer.model.kernel_regression import by_known
-from cellformer.model.kernels import KernelWeights
+from cellformer.model.descriptors.kernel_regression import by_known
+from cellformer.model.descriptors.kernels import KernelWeights
 
 STEPS, RATE = 30, 0.15
 STEEPNESS, NOISE = 0.6, 0.1

@@ -8,7 +8,7 @@ from cellformer.basics.parts.catalog import called
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.model.catalogs import READOUTS
 from cellformer.model.config import ModelConfig
-from cellformer.model.readout import CellReadout, FlippingReadout, Readout
+from cellformer.model.readouts.readout import CellReadout, FlippingReadout, Readout
 
 
 def readout_of(config: ModelConfig) -> nn.Module:

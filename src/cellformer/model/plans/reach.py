@@ -3,8 +3,8 @@
 import math
 
 from cellformer.model.config import ArchitectureConfig
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.reaching import reaching
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.plans.reaching import reaching
 
 KNOWN = ("arrow", "general", "hops")
 """What the keys of relations begin with whose cells share a cell or bound each other."""

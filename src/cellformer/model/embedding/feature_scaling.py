@@ -10,8 +10,8 @@ from jaxtyping import Int64
 from torch import nn
 
 from cellformer.complexes.many.ragged import RaggedComplexes, ranges
-from cellformer.model.embedding import FeatureEmbedding
-from cellformer.model.signed_embedding import SignedEmbedding
+from cellformer.model.embedding.embedding import FeatureEmbedding
+from cellformer.model.embedding.signed_embedding import SignedEmbedding
 
 
 def standardize_features(

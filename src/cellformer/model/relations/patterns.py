@@ -19,8 +19,8 @@ from cellformer.complexes.batches.runs import is_exporting
 from cellformer.complexes.matrices import Bounded, Matrix
 from cellformer.complexes.orientation import relative_orientations
 from cellformer.encodings.pairs import CellPairs, pair_columns, pair_features
-from cellformer.model.pair_terms import Signed
-from cellformer.model.relation import Relation
+from cellformer.model.relations.pair_terms import Signed
+from cellformer.model.relations.relation import Relation
 
 
 def patterns(

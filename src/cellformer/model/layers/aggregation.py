@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from cellformer.attention.dense.all_pairs import ListedPairs
 from cellformer.attention.dense.blocks import DenseBlocks
 from cellformer.model.config import DegreeScaling
-from cellformer.model.pair_terms import Attended, Paired, Signed
+from cellformer.model.relations.pair_terms import Attended, Paired, Signed
 
 
 def degrees(attended: Attended) -> Float[Tensor, " receiver"]:

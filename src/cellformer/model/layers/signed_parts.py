@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cellformer.model.config import Norm
-from cellformer.model.norms import norm_of
+from cellformer.model.layers.norms import norm_of
 
 SOFT = 1e-2
 """Added to the mean square of y before its root: what nearly vanishes stays small."""

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from cellformer.attention.arrows import ArrowAttention, ColumnBlock, Shape
 from cellformer.attention.operator import attend_arrows
-from cellformer.model.layer import FeedForward, LayerOptions, OutputProjection
-from cellformer.model.norms import norm_of
-from cellformer.model.pair_terms import Attended
+from cellformer.model.layers.layer import FeedForward, LayerOptions, OutputProjection
+from cellformer.model.layers.norms import norm_of
+from cellformer.model.relations.pair_terms import Attended
 
 
 class HeadGroup(NamedTuple):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from cellformer.attention.segments import segment_sum
 from cellformer.complexes.batches.batch import CellBatch
-from cellformer.model.layer import FeedForward
+from cellformer.model.layers.layer import FeedForward
 
 
 class VirtualCell(nn.Module):

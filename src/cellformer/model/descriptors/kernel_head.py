@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.runs import is_exporting
 from cellformer.model.config import DescriptorShape
-from cellformer.model.descriptors import described, standardized
-from cellformer.model.kernel_regression import by_known
-from cellformer.model.kernels import (
+from cellformer.model.descriptors.descriptors import described, standardized
+from cellformer.model.descriptors.kernel_regression import by_known
+from cellformer.model.descriptors.kernels import (
     CountSteps,
     KernelWeights,
     shared_by_products,

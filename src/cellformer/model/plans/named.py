@@ -8,11 +8,11 @@ from cellformer.basics.parts.catalog import called
 from cellformer.basics.parts.stored import from_json, to_json
 from cellformer.basics.suggestions import unknown_choice
 from cellformer.model.catalogs import ATTENTIONS
-from cellformer.model.diagram import TensorDiagram
-from cellformer.model.general import General
-from cellformer.model.pairwise import Pairwise
-from cellformer.model.plan import AttentionPlan
-from cellformer.model.reaching import Reaching
+from cellformer.model.plans.general import General
+from cellformer.model.plans.pairwise import Pairwise
+from cellformer.model.plans.plan import AttentionPlan
+from cellformer.model.plans.reaching import Reaching
+from cellformer.model.relations.diagram import TensorDiagram
 
 
 def attention_plan(text: str, max_rank: int = 2) -> AttentionPlan:

@@ -1,0 +1,1 @@
+"""What stands beside the transformer where numbers describe complexes as wholes."""

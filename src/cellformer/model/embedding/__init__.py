@@ -1,0 +1,1 @@
+"""From features and encodings to the first hidden vectors."""

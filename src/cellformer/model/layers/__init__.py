@@ -1,0 +1,1 @@
+"""The layers, and what they are made of."""

@@ -1,0 +1,1 @@
+"""From the last hidden vectors to the outputs."""

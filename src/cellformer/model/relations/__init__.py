@@ -1,0 +1,1 @@
+"""Which cells attend to which, and what is known of a pair."""
