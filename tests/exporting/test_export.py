@@ -86,7 +86,13 @@ def test_a_process_without_the_package_says_what_predict_says(run, tmp_path, cap
         ("pairwise-mixed", {"norm": "batch", "degree_scaling": "log"}, "torch"),
         (
             "general-sparse",
-            {"pair_width": 4, "pair_updates": True, "layers": 2, "reach": "2"},
+            {
+                "pair_width": 4,
+                "pair_updates": True,
+                "layers": 2,
+                "reach": "2",
+                "sign_invariant": True,
+            },
             "onnx",
         ),
     ],
@@ -97,7 +103,7 @@ def test_what_is_traced_once_serves_all_sizes(name, options, form):
         pytest.importorskip("onnxruntime")
         pytest.importorskip("onnxscript")
     made = [
-        cf.encode(each, cf.parse_encodings("hodgelap", 3))
+        cf.encode(each, cf.parse_encodings("bspe+hodgelap", 3))
         for each in (examples.house(), examples.path(4), examples.vertex(), examples.triangle())
     ]
     torch.manual_seed(0)
