@@ -46,6 +46,8 @@ CHOICES: Mapping[str, str] = {
     "dropout": "--model.dropout 0.1",
     "averaging": "--optimizer.averaging 0.999",
     "readout-all": "--model.readout_cells all --model.final_norm true",
+    "either-sign": "--data.encodings rwbspe:16+bspe:8 --model.sign_invariant true",
+    "random-signs": "--data.encodings rwbspe:16+bspe:8",
     "pairs": "--model.pair_width 16 --model.pair_steps 16",
     "pair-updates": "--model.pair_width 16 --model.pair_steps 16 --model.pair_updates true",
     "pairwise-sparse": "--attention pairwise-sparse --model.width 32 --model.feedforward_width 64",

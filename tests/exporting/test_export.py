@@ -83,12 +83,12 @@ def test_a_process_without_the_package_says_what_predict_says(run, tmp_path, cap
 @pytest.mark.parametrize(
     ("name", "options", "form"),
     [
-        ("pairwise-mixed", {"norm": "batch", "degree_scaling": "log"}, "torch"),
         (
-            "general-sparse",
-            {"pair_width": 4, "pair_updates": True, "layers": 2, "reach": "2"},
-            "onnx",
+            "pairwise-mixed",
+            {"norm": "batch", "degree_scaling": "log", "sign_invariant": True},
+            "torch",
         ),
+        ("general-sparse", {"pair_width": 4, "reach": "2"}, "onnx"),
     ],
     ids=str,
 )
@@ -97,11 +97,11 @@ def test_what_is_traced_once_serves_all_sizes(name, options, form):
         pytest.importorskip("onnxruntime")
         pytest.importorskip("onnxscript")
     made = [
-        cf.encode(each, cf.parse_encodings("hodgelap", 3))
+        cf.encode(each, cf.parse_encodings("bspe+hodgelap", 3))
         for each in (examples.house(), examples.path(4), examples.vertex(), examples.triangle())
     ]
     torch.manual_seed(0)
-    chosen = cf.ArchitectureConfig(**{"width": 8, "layers": 1, "heads": 2, **options})
+    chosen = cf.ArchitectureConfig(width=8, layers=1, heads=2, **options)
     config = cf.ModelConfig.for_batch(cf.collate(made), chosen)
     model = cf.CellularTransformer(config, cf.attention_plan(name)).eval()
     task = Task("regression", ("y",), "mae")

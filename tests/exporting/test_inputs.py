@@ -17,6 +17,7 @@ MADE = [
     examples.triangle(filled=True), examples.path(2),
 ]  # fmt: skip
 SIGNED = {"signed_width": 4}
+EITHER = {"sign_invariant": True}
 PAIRS = {"pair_width": 5}
 OTHERS = {"degree_scaling": "log", "gate": True, "virtual_cell": True, "readout_cells": "all"}
 FORMS = [
@@ -27,6 +28,8 @@ FORMS = [
     ("general-sparse", {**OTHERS, "heads": 4, "reach": "1,all"}),
     ("general-sparse", {**OTHERS, "heads": 4, "reach": "2,all", "theta_per_head": True}),
     ("general-sparse", {**PAIRS, "heads": 4, "reach": "all,2"}),
+    ("general-sparse", EITHER),
+    ("pairwise-mixed", {**EITHER, **SIGNED}),
     ("pairwise-mixed", OTHERS),
     ("general-dense", {**OTHERS, "theta_per_head": True, "pooling": "mean", "norm": "batch"}),
     ("pairwise-sparse", {**OTHERS, "neighbor_weights": "binary", "position": "sum"}),
@@ -50,7 +53,8 @@ def model_for(name, options, made):
 
 @pytest.mark.parametrize(("name", "options"), FORMS, ids=str)
 def test_every_form_computes_the_same_from_its_tensors(name, options):
-    made = complexes("hodgelap" if options.get("signed_width") else "rwpe")
+    flipping = "hodgelap" if options.get("signed_width") else "rwpe"
+    made = complexes("bspe+hodgelap" if options.get("sign_invariant") else flipping)
     model = model_for(name, options, made)
     inputs = ProgramInputs(model)
     kinds = inputs.kinds()

@@ -53,6 +53,7 @@ def test_every_field_of_an_architecture_can_be_another(ring):
         "reach": "1,3,all,2",
         "virtual_cell": True,
         "layer_dropout": 0.7,
+        "sign_invariant": True,
         "random_signs": False,
         "descriptor_head": "network",
         "descriptor_width": 24,

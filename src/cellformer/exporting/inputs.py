@@ -80,12 +80,13 @@ class ProgramInputs:
         self.pairs = [*self._corners(), *self._of_relations()]
 
     def _corners(self) -> list[_Pairs]:
-        """The vertices of the cells of each rank that start from these."""
+        """The vertices of the cells of each rank that start from these, or are told of them."""
         embedding = self.model.embedding
+        read = embedding.either_sign is not None and embedding.either_sign.mixes
         return [
             _Pairs(f"corners_{rank}", ("vertices of", rank), (rank,), (0,), ())
             for rank in range(1, self.num_ranks)
-            if rank > 1 or "1" not in embedding.features
+            if rank > 1 or read or "1" not in embedding.features
         ]
 
     def _of_relations(self) -> list[_Pairs]:

@@ -82,6 +82,8 @@ class ArchitectureConfig:
         pair_values: Columns that each head receives of the pairs, beside those of the values.
         pair_updates: Whether the vectors of pairs learn between the layers from what their two
             cells have become.
+        sign_invariant: Whether a network to which signs make no difference reads the encodings
+            whose signs are ambiguous (SignNet), which nothing is then drawn of.
         random_signs: Whether training draws the ambiguous signs of encodings at random, where
             there are any.
         descriptor_head: What stands beside the transformer where counts describe complexes: a
@@ -121,6 +123,7 @@ class ArchitectureConfig:
     pair_steps: int = 8
     pair_values: int = 2
     pair_updates: bool = False
+    sign_invariant: bool = False
     random_signs: bool = True
     descriptor_head: DescriptorHead = "kernel"
     descriptor_width: int = 512
@@ -247,6 +250,9 @@ class DataShape:
             cell.
         flips: Whether the values to predict for cells do.
         signed: For each rank, the number of features that do, where any rank has some.
+        shared_signs: The columns of the encodings whose sign is ambiguous, but the same for all
+            cells of a complex.
+        rank_signs: Those where it is the same for all cells of a rank.
     """
 
     categories: tuple[tuple[int, ...], ...] = ((),)
@@ -258,6 +264,8 @@ class DataShape:
     flipping: tuple[int, ...] = ()
     flips: bool = False
     signed: tuple[int, ...] = ()
+    shared_signs: tuple[int, ...] = ()
+    rank_signs: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.flips and not self.target_rank:
@@ -265,11 +273,13 @@ class DataShape:
                 "flips is for targets of cells of rank 1 or more; neither vertices nor complexes "
                 "can be reversed"
             )
-        if self.flipping and not 0 <= min(self.flipping) <= max(self.flipping) < self.encoding:
-            raise ValueError(
-                f"flipping must name columns of the {self.encoding} of the encodings, from 0, got "
-                f"{self.flipping}"
-            )
+        for name in ("flipping", "shared_signs", "rank_signs"):
+            named = getattr(self, name)
+            if named and not 0 <= min(named) <= max(named) < self.encoding:
+                raise ValueError(
+                    f"{name} must name columns of the {self.encoding} of the encodings, from 0, "
+                    f"got {named}"
+                )
         if self.descriptors is not None and self.target_rank is not None:
             raise ValueError("descriptors of complexes are of no use where cells are predicted")
         if self.target_rank is not None and not 0 <= self.target_rank < len(self.categories):
@@ -310,7 +320,7 @@ class DataShape:
 
         Descriptors are left out; see `DescriptorShape.of`.
         """
-        from cellformer.complexes.cell_complex import FLIPPING_SIGN
+        from cellformer.complexes.cell_complex import FLIPPING_SIGN, RANK_SIGN, SHARED_SIGN
         from cellformer.complexes.many.ragged import RaggedComplexes
 
         discrete: Sequence[Any]  # torch tensors or numpy arrays, read alike
@@ -322,6 +332,11 @@ class DataShape:
         else:
             discrete, continuous = data.discrete, data.continuous
             signed = tuple(int(rank.shape[1]) for rank in data.signed)
+        kinds = data.encoding_signs.tolist()
+        flipping, shared, of_rank = (
+            tuple(column for column, kind in enumerate(kinds) if kind == wanted)
+            for wanted in (FLIPPING_SIGN, SHARED_SIGN, RANK_SIGN)
+        )
         return cls(
             tuple(
                 tuple(
@@ -334,13 +349,11 @@ class DataShape:
             len(data.encoding_signs),
             outputs,
             target_rank,
-            flipping=tuple(
-                column
-                for column, kind in enumerate(data.encoding_signs.tolist())
-                if kind == FLIPPING_SIGN
-            ),
+            flipping=flipping,
             flips=flips,
             signed=signed if any(signed) else (),
+            shared_signs=shared,
+            rank_signs=of_rank,
         )
 
 
@@ -360,6 +373,7 @@ LATER: Mapping[str, Any] = {
     "pair_steps": 8,
     "pair_values": 2,
     "pair_updates": False,
+    "sign_invariant": False,
 }
 """Fields of an architecture that came after the first descriptions of models, with what models
 without them are: the only choice then, or something without effect."""
@@ -422,7 +436,7 @@ class ModelConfig:
         check_complete(cls, values, "model")
         architecture = {**LATER, **values["architecture"]}
         later = {"target_rank": None, "descriptors": None, "flipping": (), "flips": False,
-                 "signed": ()}  # fmt: skip
+                 "signed": (), "shared_signs": (), "rank_signs": ()}  # fmt: skip
         data = {**later, **values["data"]}
         check_complete(ArchitectureConfig, architecture, "architecture")
         check_complete(DataShape, data, "data")
@@ -438,6 +452,8 @@ class ModelConfig:
                 tuple(data["flipping"]),
                 data["flips"],
                 tuple(data["signed"]),
+                tuple(data["shared_signs"]),
+                tuple(data["rank_signs"]),
             ),
         )
 

@@ -35,7 +35,7 @@ def resident_for(model: CellModel, complexes: RaggedComplexes) -> ResidentComple
     for relation, pattern in zip(relations, found, strict=True):
         if isinstance(pattern, Neighborhood):
             read.append((relation.receivers, relation.senders, pattern))
-    for rank in model.embedding.ranks_from_vertices(whole):
+    for rank in model.embedding.ranks_with_corners(whole):
         read.append(((rank,), (0,), model.embedding.corners(whole, rank)))
     keys = {id(neighborhood): key for key, neighborhood in whole.neighborhoods.items()}
     return ResidentComplexes.of(complexes, {keys[id(entry[-1])]: entry for entry in read})

@@ -65,6 +65,7 @@ class CellularTransformer(nn.Module):
             flipping=data.flipping,
             signed=data.signed,
             signed_width=architecture.signed_width,
+            either_sign=_either_sign(config),
         )
         if architecture.signed_width and not getattr(plan, "reads_signs", False):
             raise ValueError(
@@ -232,6 +233,14 @@ class CellularTransformer(nn.Module):
                 f"{tuple(prediction.shape)}; expected {expected}, complexes and outputs"
             )
         return prediction
+
+
+def _either_sign(config: ModelConfig) -> tuple[Sequence[int], Sequence[int]]:
+    """The columns that `SignNetwork` reads: of one sign for all ranks, and others."""
+    chosen, data = config.architecture, config.data
+    if not chosen.sign_invariant:
+        return (), ()
+    return data.shared_signs, data.rank_signs + (() if chosen.signed_width else data.flipping)
 
 
 def _layer_options(architecture: ArchitectureConfig) -> LayerOptions:

@@ -31,6 +31,11 @@ def _unused(config: ModelConfig, plan: AttentionPlan) -> Iterator[tuple[str, str
     if not data.encoding:
         yield "position", "with positional encodings"
     relations = reaching(plan, chosen).relations(plan.diagram.max_rank)
+    flipping = data.flipping and not chosen.signed_width
+    if not (data.shared_signs or data.rank_signs or flipping):
+        yield "sign_invariant", "with encodings whose signs are ambiguous, such as bspe,"
+    elif chosen.sign_invariant and not chosen.signed_width:
+        yield "random_signs", "without model.sign_invariant"
     if not any(relation.dense for relation in relations):
         yield "theta_per_head", "with dense attention"
     if chosen.layers == 0:

@@ -13,6 +13,7 @@ from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.batches.neighborhood import Neighborhood
 from cellformer.complexes.batches.runs import is_exporting
 from cellformer.complexes.matrices import containment
+from cellformer.model.embedding.sign_network import SignNetwork
 from cellformer.model.embedding.signed_embedding import SignedEmbedding, sized
 from cellformer.model.embedding.signs import with_random_signs
 
@@ -120,7 +121,7 @@ class CellEmbedding(nn.Module):
 
     With a ``signed_width`` rows are [x | y], of which y flips with the orientation of the cell; the
     ``signed`` features of each rank, and the columns ``flipping`` of the encodings, which flip too,
-    are read by `SignedEmbedding` alone.
+    are read by `SignedEmbedding` alone. The columns of ``either_sign`` are read by `SignNetwork`.
     """
 
     flipping: Int64[Tensor, " flipping"]
@@ -140,6 +141,7 @@ class CellEmbedding(nn.Module):
         flipping: Sequence[int] = (),
         signed: Sequence[int] = (),
         signed_width: int = 0,
+        either_sign: tuple[Sequence[int], Sequence[int]] = ((), ()),
     ):
         super().__init__()
         signed = signed or [0] * len(categories)
@@ -160,10 +162,16 @@ class CellEmbedding(nn.Module):
         self.signed: SignedEmbedding | None = None
         if signed_width:
             self.signed = SignedEmbedding(signed, len(flipping), width, signed_width)
-            invariant = [column for column in range(encoding) if column not in flipping]
+        self.either_sign: SignNetwork | None = None
+        if any(either_sign):
+            self.either_sign = SignNetwork(*either_sign, width)
+        if signed_width or any(either_sign):
+            elsewhere = {*(flipping if signed_width else ()), *either_sign[0], *either_sign[1]}
+            invariant = [column for column in range(encoding) if column not in elsewhere]
             for name, columns in (("flipping", flipping), ("invariant", invariant)):
                 self.register_buffer(name, torch.tensor(columns).long(), persistent=False)
-            encoding = len(invariant)
+            encoding = len(invariant) + (width if any(either_sign) else 0)
+        self.placed = encoding
         # Without encodings both ways are one linear map.
         position = ConcatPosition if concat_position or not encoding else SumPosition
         self.positions = nn.ModuleList(
@@ -183,16 +191,16 @@ class CellEmbedding(nn.Module):
         for rank in range(1, batch.dim + 1):
             signals.append(self._higher(batch, rank, signals[0]))
         drawn = self.random_signs and self.training
+        if self.either_sign is not None and self.signed is None:
+            drawn = False  # nothing that is read would be another
         encodings = with_random_signs(batch) if drawn else batch.encodings
-        if self.signed is None:
-            return [
-                self.dropout(position(signal, rows.to(signal.dtype)))
-                for position, signal, rows in zip(self.positions, signals, encodings, strict=False)
-            ]
+        told = self._told_of_places(batch, encodings)
         placed = [
-            position(signal, rows[:, self.invariant].to(signal.dtype))
-            for position, signal, rows in zip(self.positions, signals, encodings, strict=False)
+            position(signal, rows.to(signal.dtype))
+            for position, signal, rows in zip(self.positions, signals, told, strict=False)
         ]
+        if self.signed is None:
+            return [self.dropout(rows) for rows in placed]
         both = self.signed(placed, batch.signed, sized(batch, encodings, self.flipping))
         return [self.dropout(rows) for rows in both]
 
@@ -200,6 +208,30 @@ class CellEmbedding(nn.Module):
         """The ranks whose cells start from their vertices' vectors: all but edges with features."""
         edges = batch.dim > 0 and self._told(batch, 1)
         return list(range(2 if edges else 1, batch.dim + 1))
+
+    def ranks_with_corners(self, batch: CellBatch) -> list[int]:
+        """The ranks whose cells are told of their vertices."""
+        if self.either_sign is not None and self.either_sign.mixes:
+            return list(range(1, batch.dim + 1))
+        return self.ranks_from_vertices(batch)
+
+    def _told_of_places(
+        self, batch: CellBatch, encodings: Sequence[Float[Tensor, "_ encoding"]]
+    ) -> Sequence[Float[Tensor, "_ placed"]]:
+        """What positions read: encodings, but for columns that flip, and those of either sign."""
+        if self.signed is None and self.either_sign is None:
+            return encodings
+        known = [rows[:, self.invariant] for rows in encodings]
+        if self.either_sign is None:
+            return known
+        corners = {}
+        if self.either_sign.mixes:
+            corners = {rank: self.corners(batch, rank) for rank in range(1, batch.dim + 1)}
+        read = self.either_sign(batch, encodings, corners)
+        return [
+            torch.cat([rows.to(own.dtype), own], dim=1)
+            for rows, own in zip(known, read, strict=True)
+        ]
 
     def corners(self, batch: CellBatch, rank: int) -> Neighborhood:
         """The vertices of every cell of a rank."""
@@ -214,8 +246,7 @@ class CellEmbedding(nn.Module):
             weight = next(self.positions[rank].parameters())  # one row per column of the width
             columns = len(weight) * (2 if rank == 1 and self.concat_edges else 1)
             signals = weight.new_zeros(cells, columns)
-            encodings = self.encoding if self.signed is None else len(self.invariant)
-            rows.append(self.positions[rank](signals, weight.new_zeros(cells, encodings)))
+            rows.append(self.positions[rank](signals, weight.new_zeros(cells, self.placed)))
         if self.signed is None:
             return rows
         fields = [

@@ -18,6 +18,8 @@ def steps_seen(plan: AttentionPlan, architecture: ArchitectureConfig, dim: int) 
     """
     if architecture.virtual_cell:
         raise ValueError("the virtual cell reads the whole complex")
+    if architecture.sign_invariant:
+        raise ValueError("what reads encodings of either sign depends on the whole complex's size")
     if math.inf in architecture.shares:
         raise ValueError(f"heads read the whole complex (model.reach {architecture.reach})")
     relations = reaching(plan, architecture).relations(dim)
