@@ -8,7 +8,7 @@ from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.cell_complex import FLIPPING_SIGN, NO_SIGN, RANK_SIGN, SHARED_SIGN
 from cellformer.model.catalogs import ATTENTIONS
 from cellformer.model.config import ArchitectureConfig, DataShape, ModelConfig
-from cellformer.model.plans import attention_plan
+from cellformer.model.plans.named import attention_plan
 from cellformer.model.plans.reach import steps_seen
 from cellformer.model.transformer import CellularTransformer
 
