@@ -21,6 +21,7 @@ from cellformer.model.plans.reaching import reaching
 from cellformer.training.answers.descriptor_share import fitted_kernels, settle_descriptors
 from cellformer.training.answers.summary import shown, write_summary
 from cellformer.training.config import PreparationConfig, RunConfig
+from cellformer.training.estimating.step_fits import check_step_fits
 from cellformer.training.loop.answering import answering
 from cellformer.training.loop.beside import KernelsBeside
 from cellformer.training.loop.compiling import check_sparse, compile_layers
@@ -211,6 +212,8 @@ def _run(
     requests: StopRequests,
     callbacks: Sequence[pl.Callback],
 ) -> Summary:
+    if world.size == 1:
+        check_step_fits(config, materials, recipe)
     if _starts_others(config):
         if callbacks:
             raise ValueError("callbacks are not sent to others; set training.processes to 1")
