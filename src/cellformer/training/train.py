@@ -90,6 +90,8 @@ def train(
         world.from_first(folder.refuse_taken)
         materials = world.together(lambda: gather(config.data, data, made))
         recipe = recipe_for(config, materials, plan)
+        if world.size == 1:
+            check_step_fits(config, materials, recipe)
         start = None
         if config.training.start_from is not None:
             start = read_start(Path(config.training.start_from), recipe, made)
@@ -145,6 +147,8 @@ def resume(
         preparation = preparation_in(folder, config)
         materials = world.together(lambda: gather(config.data, preparation=preparation))
         recipe = world.from_first(lambda: Recipe.read(folder))
+        if world.size == 1:
+            check_step_fits(config, materials, recipe)
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
 
 
@@ -212,8 +216,6 @@ def _run(
     requests: StopRequests,
     callbacks: Sequence[pl.Callback],
 ) -> Summary:
-    if world.size == 1:
-        check_step_fits(config, materials, recipe)
     if _starts_others(config):
         if callbacks:
             raise ValueError("callbacks are not sent to others; set training.processes to 1")
