@@ -19,31 +19,19 @@ from cellformer import __version__
 from cellformer.basics.cache import cache_entry, writable_entry
 from cellformer.basics.files import blamed
 from cellformer.basics.owners import clear_once
-from cellformer.basics.progress import progress
 from cellformer.complexes.descriptors import with_columns
+from cellformer.complexes.many.growing import FORMAT_VERSION
+from cellformer.complexes.many.parts import StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, ranges
-from cellformer.complexes.many.store import (
-    FORMAT_VERSION,
-    StoreError,
-    merge_stores,
-    open_ragged,
-)
+from cellformer.complexes.many.store import open_ragged
 from cellformer.complexes.patches import Patch
 from cellformer.data.complex_list import ComplexList
 from cellformer.data.dataset import GraphSet, digest_of
 from cellformer.data.identity import identity
+from cellformer.data.preparing.assembling import Assembly
 from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
 from cellformer.data.preparing.making import Failure, PreparationError, failure_of
-from cellformer.data.preparing.shards import (
-    SHARD_ROWS,
-    SLOW,
-    Shard,
-    ShardExecutor,
-    ShardTask,
-    SlowParts,
-    finished_shard,
-    slow_parts,
-)
+from cellformer.data.preparing.shards import ShardExecutor, SlowParts
 from cellformer.encodings.encode import Encoding
 from cellformer.lifting.lift import Lifting
 
@@ -326,52 +314,25 @@ def _open(folder: Path) -> _Stored:
 
 
 def _make(job: _Job, shards: Path, folder: Path) -> _Stored:
-    rows = len(job.source)
-    shards.mkdir(parents=True, exist_ok=True)
-    (shards / SLOW).unlink(missing_ok=True)  # of an attempt that was interrupted
-    finished: dict[int, Shard] = {}
-    for start in range(0, rows, SHARD_ROWS):
-        shard = finished_shard(_shard_folder(shards, start))
-        if shard is not None:
-            job.check(shard.failures)
-            finished[start] = shard
-    missing = [start for start in range(0, rows, SHARD_ROWS) if start not in finished]
-    left = sum(min(SHARD_ROWS, rows - start) for start in missing)
-    if finished:
-        logger.info("%d of %d rows were prepared before an interruption", rows - left, rows)
-    with progress(f"Preparing {job.source.name}", left, job.shown) as done:
-        tasks = (
-            ShardTask(
-                job.source.graphs.part(start, min(start + SHARD_ROWS, rows)),
-                start, job.lifting, job.encodings, _shard_folder(shards, start),
-            )
-            for start in missing
-        )  # fmt: skip
-        for start, shard in job.executor(tasks) if missing else ():
-            job.check(shard.failures)
-            finished[start] = shard
-            done(min(SHARD_ROWS, rows - start))
-    in_order = [finished[start] for start in sorted(finished)]
-    failures = tuple(failure for shard in in_order for failure in shard.failures)
-    slow = slow_parts(in_order)
-    if slow is not None:
-        logger.warning("%s: %s", job.source.name, slow)
-    stores = [shard.folder for shard in in_order if shard.complexes]
-    if not stores:
-        example = f"; row {failures[0].row}: {failures[0].reason}" if failures else ""
+    assembly = Assembly(job.source, job.lifting, job.encodings, shards)
+    made = assembly.assembled(job.executor, job.check, job.shown)
+    if made.slow is not None:
+        logger.warning("%s: %s", job.source.name, made.slow)
+    if not made.store.complexes:
+        first = f"; row {made.failures[0].row}: {made.failures[0].reason}" if made.failures else ""
         raise NoComplexError(
-            f"{job.source.name}: none of {rows} rows has a complex{example}",
-            tuple((failure.row, failure.reason) for failure in failures),
+            f"{job.source.name}: none of {len(job.source)} rows has a complex{first}",
+            tuple((failure.row, failure.reason) for failure in made.failures),
         )
     meta = {
         "source": job.source.name,
         "cellformer": __version__,
         "lifting": repr(job.lifting),
         "encodings": [repr(encoding) for encoding in job.encodings],
-        "failures": [[f.row, f.reason, f.over_limit] for f in failures],
+        "failures": [[f.row, f.reason, f.over_limit] for f in made.failures],
     }
-    merge_stores(stores, folder, meta)
-    return _Stored(open_ragged(folder)[0], failures, slow)
+    made.store.finish(folder, meta)
+    return _Stored(open_ragged(folder)[0], made.failures, made.slow)
 
 
 def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> int:
@@ -389,7 +350,3 @@ def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> in
         reason = "it is defined in an interactive session"
     logger.warning("prepared in one process, as a function cannot be sent to others: %s", reason)
     return 0
-
-
-def _shard_folder(shards: Path, start: int) -> Path:
-    return shards / f"rows-{start:09d}"
