@@ -359,6 +359,53 @@ def test_shards_are_gone_when_they_are_in_the_store(tmp_path):
     assert left == []
 
 
+def chains(count):
+    return smiles_set(*("C" * (row % 7 + 1) + "NOF"[row % 3] for row in range(count)))
+
+
+def bytes_in(folder):
+    """Of the files of all stores, by the store and their names."""
+    files = (file for file in (folder / "prepared").glob("*/*") if file.is_file())
+    return {(file.parent.name, file.name): file.read_bytes() for file in files}
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_rows_added_to_molecules_are_prepared_alone_to_the_bytes_of_all(tmp_path, caplog):
+    lifting = Recorded(str(tmp_path))
+    caplog.set_level(logging.INFO)
+    for rows in (6, 10, 11):
+        prepare(chains(rows), lifting, ENCODINGS, cache_dir=tmp_path / "grown")
+    assert len(lifting.seen()) == 6 + (10 - 4) + (11 - 8)  # whole shards of four are of use
+    told = [each.getMessage() for each in caplog.records]
+    assert [line.partition(" (")[0] for line in told if "before" in line] == [
+        "mine: the first 6 of its 10 rows were prepared before",
+        "mine: the first 10 of its 11 rows were prepared before",
+    ]
+    others = smiles_set("O", *chains(11).smiles)
+    for source in (others, chains(3)):  # not at the end, and fewer
+        prepare(source, lifting, ENCODINGS, cache_dir=tmp_path / "grown")
+        assert len(lifting.seen()) == len(source)
+    for rows in (6, 10, 11):
+        prepare(chains(rows), lifting, ENCODINGS, cache_dir=tmp_path / str(rows))
+        made = bytes_in(tmp_path / str(rows))
+        assert len(made) > 20
+        assert made.items() <= bytes_in(tmp_path / "grown").items()
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_damage_in_what_was_prepared_before_is_found_when_it_grows(tmp_path, caplog):
+    lifting = Recorded(str(tmp_path))
+    prepare(chains(12), lifting, ENCODINGS, cache_dir=tmp_path)
+    (store,) = (path for path in (tmp_path / "prepared").iterdir() if path.is_dir())
+    flip(store / "rank1_encodings.npy", -3)
+    lifting.seen()
+    grown = prepare(chains(14), lifting, ENCODINGS, cache_dir=tmp_path)
+    assert len(lifting.seen()) == 4 + 2
+    assert "rank1_encodings.npy is damaged" in caplog.text
+    other = prepare(chains(14), LIFTING, ENCODINGS, cache_dir=tmp_path / "other")
+    assert_equal(grown.complexes, other.complexes)
+
+
 def test_later_shards_are_larger_wherever_a_set_ends(monkeypatch):
     monkeypatch.setattr(shards, "SMALL_SHARDS", 2)
     monkeypatch.setattr(shards, "SHARD_ROWS", 3)

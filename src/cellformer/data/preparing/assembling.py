@@ -80,7 +80,7 @@ class Assembly:
         missing = [start for start in coming if start not in ready]
         left = sum(bounds[start] - start for start in missing)
         if left < rows:
-            logger.info("%d of %d rows were prepared before an interruption", rows - left, rows)
+            logger.info("%d of %d rows are prepared already", rows - left, rows)
         self._append(store, following, ready, bounds)
         with progress(f"Preparing {self.source.name}", left, shown) as done:
             tasks = (self._task(start, bounds[start]) for start in missing)

@@ -6,7 +6,7 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import current_process
 from pathlib import Path
@@ -28,7 +28,8 @@ from cellformer.complexes.patches import Patch
 from cellformer.data.complex_list import ComplexList
 from cellformer.data.dataset import GraphSet, digest_of
 from cellformer.data.identity import identity
-from cellformer.data.preparing.assembling import Assembly
+from cellformer.data.preparing.assembling import STORE, Assembly
+from cellformer.data.preparing.earlier import Origin, begin_with_earlier
 from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
 from cellformer.data.preparing.making import Failure, PreparationError, failure_of
 from cellformer.data.preparing.shards import ShardExecutor, SlowParts
@@ -83,8 +84,10 @@ def prepare(
     """Lifts and encodes every graph, or opens what an earlier call stored.
 
     The store is found again by a hash of the graphs, the lifting, the encodings and the version
-    of this package. Interrupted work goes on where it stopped; of several processes one works
-    and the others wait. With ``workers`` > 0 that many processes are spawned, so a script must
+    of this package. Interrupted work goes on where it stopped, and a set of molecules that was
+    prepared with fewer rows, to which others were added at its end, goes on with a copy of that
+    store; either has the bytes of work that was done at once. Of several processes one works and
+    the others wait. With ``workers`` > 0 that many processes are spawned, so a script must
     have the usual ``if __name__ == "__main__"``; an ``executor`` makes the same store elsewhere
     instead (`RayShards` on a cluster). A lifting or an encoding that cannot be told
     apart from a changed one (see `identity`) is prepared anew every time.
@@ -119,7 +122,8 @@ def prepare(
     version = f"{__version__}, {PREPARATION_VERSION}, {FORMAT_VERSION}"
     key = digest_of([version, graph_set.digest, named])[:32]
     folder = cache_entry("prepared", key, cache_dir)
-    return job.opened(_cached(job, folder))
+    origin = Origin(len(graph_set), graph_set.digest, digest_of([version, named]))
+    return job.opened(_cached(job, folder, origin))
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +256,7 @@ class _Stored:
     slow: SlowParts | None = None  # of the work done now
 
 
-def _cached(job: _Job, folder: Path) -> _Stored:
+def _cached(job: _Job, folder: Path, origin: Origin) -> _Stored:
     """Opens the store or makes it; one process at a time."""
     from filelock import FileLock, Timeout
 
@@ -279,7 +283,8 @@ def _cached(job: _Job, folder: Path) -> _Stored:
             shutil.rmtree(abandoned, ignore_errors=True)
         shards = folder.with_name(f"{folder.name}.shards")
         with blamed(folder):
-            made = _make(job, shards, folder)
+            begin_with_earlier(job.source, origin, folder.parent, shards / STORE)
+            made = _make(job, shards, folder, origin.meta())
         shutil.rmtree(shards, ignore_errors=True)
         return made
     finally:
@@ -296,7 +301,7 @@ def _set_aside(folder: Path) -> Path:
 def _uncached(job: _Job) -> _Stored:
     """Makes the store in a folder that is gone when the arrays are no longer used."""
     with tempfile.TemporaryDirectory(prefix="cellformer-") as folder:
-        made = _make(job, Path(folder) / "shards", Path(folder) / "store")
+        made = _make(job, Path(folder) / "shards", Path(folder) / "store", {})
         in_memory = made.complexes.take(np.arange(len(made.complexes)))
         return replace(made, complexes=in_memory)
 
@@ -313,7 +318,7 @@ def _open(folder: Path) -> _Stored:
     return _Stored(complexes, failures)
 
 
-def _make(job: _Job, shards: Path, folder: Path) -> _Stored:
+def _make(job: _Job, shards: Path, folder: Path, meta: Mapping[str, object]) -> _Stored:
     assembly = Assembly(job.source, job.lifting, job.encodings, shards)
     made = assembly.assembled(job.executor, job.check, job.shown)
     if made.slow is not None:
@@ -324,14 +329,15 @@ def _make(job: _Job, shards: Path, folder: Path) -> _Stored:
             f"{job.source.name}: none of {len(job.source)} rows has a complex{first}",
             tuple((failure.row, failure.reason) for failure in made.failures),
         )
-    meta = {
+    told = {
+        **meta,
         "source": job.source.name,
         "cellformer": __version__,
         "lifting": repr(job.lifting),
         "encodings": [repr(encoding) for encoding in job.encodings],
         "failures": [[f.row, f.reason, f.over_limit] for f in made.failures],
     }
-    made.store.finish(folder, meta)
+    made.store.finish(folder, told)
     return _Stored(open_ragged(folder)[0], made.failures, made.slow)
 
 
