@@ -56,9 +56,9 @@ class RaggedRank:
         return type(self)(
             offsets,
             face_offsets,
-            self.faces[entries].astype(np.int32, copy=False),
+            np.asarray(self.faces[entries], np.int32),
             self.signs[entries],
-            self.discrete[cells].astype(np.int32, copy=False),
+            np.asarray(self.discrete[cells], np.int32),
             self.continuous[cells],
             self.encodings[cells],
             self.signed[cells],
@@ -228,6 +228,7 @@ def ranges(
     starts: Int[np.ndarray, " range"], stops: Int[np.ndarray, " range"]
 ) -> tuple[Int64[np.ndarray, " total"], Int64[np.ndarray, " range_plus_1"]]:
     """All integers of ``starts[i]:stops[i]`` for every i, and the offset at which each i begins."""
+    starts = np.asarray(starts, np.int64)  # narrower ones would be converted twice below
     lengths = stops - starts
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
