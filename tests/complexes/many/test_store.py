@@ -185,14 +185,20 @@ def test_one_flipped_bit_is_found(tmp_path):
         open_ragged(tmp_path / "store")
 
 
-def test_a_store_is_verified_once_and_again_when_a_file_has_changed(tmp_path, monkeypatch):
-    read = []
+@pytest.fixture
+def read(monkeypatch):
+    """The files that were compared with their checksums, as often as they were."""
+    files = []
 
     def counted(file, start, size):
-        read.append(file)
+        files.append(file)
         return sha256_of_stretch(file, start, size)
 
     monkeypatch.setattr("cellformer.complexes.many.store.sha256_of_stretch", counted)
+    return files
+
+
+def test_a_store_is_verified_once_and_again_when_a_file_has_changed(tmp_path, read):
     save_ragged(collection([3, 4]), tmp_path / "store")
     for _ in range(2):
         open_ragged(tmp_path / "store")
@@ -405,14 +411,7 @@ def test_what_is_taken_from_a_store_has_the_types_that_it_had(tmp_path):
     assert_equal(some, ragged.take([1, 0]))
 
 
-def test_one_process_of_a_machine_verifies_a_large_store(tmp_path, monkeypatch):
-    read = []
-
-    def counted(file, start, size):
-        read.append(file)
-        return sha256_of_stretch(file, start, size)
-
-    monkeypatch.setattr("cellformer.complexes.many.store.sha256_of_stretch", counted)
+def test_one_process_of_a_machine_verifies_a_large_store(tmp_path, monkeypatch, read):
     for module in ("cellformer.basics.verified", "cellformer.complexes.many.store"):
         monkeypatch.setattr(f"{module}.REMEMBERED_FROM", 1)
     monkeypatch.setenv("CELLFORMER_CACHE", str(tmp_path / "cache"))
