@@ -11,9 +11,9 @@ import cellformer as cf
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.examples import torus_grid
 from cellformer.complexes.many import ragged, store
+from cellformer.complexes.many.growing import GrowingStore
 from cellformer.complexes.many.ragged import RaggedComplexes
-from cellformer.complexes.many.store import save_ragged
-from cellformer.data import columns, texts
+from cellformer.data import columns, quantities, texts
 from cellformer.data.sources import open_source
 from cellformer.data.tables import delimited
 from cellformer.model.config import ArchitectureConfig, DataShape, DescriptorShape, ModelConfig
@@ -59,7 +59,9 @@ def few_at_a_time(monkeypatch):
     monkeypatch.setattr("cellformer.data.mapped.MAPPED_FROM", 0)
     for name in ("_CHUNK", "BLOCK_BYTES"):
         monkeypatch.setattr(delimited, name, 1 << 14)
-    for module, name in ((texts, "FEW"), (columns, "STRETCH"), (ragged, "STRETCH")):
+    for module, name in (
+        (texts, "FEW"), (columns, "STRETCH"), (quantities, "STRETCH"), (ragged, "STRETCH")
+    ):  # fmt: skip
         monkeypatch.setattr(module, name, 100)
 
 
@@ -74,6 +76,20 @@ def test_opening_a_table_holds_numbers_but_no_texts_of_its_rows(tmp_path, few_at
     peak(2000)
     growth = (peak(8000) - peak(2000)) / 6000
     assert growth < 60  # bytes; a SMILES alone is 110 as a text of Python
+
+
+def test_few_numbers_are_held_of_a_column_of_classes_and_of_descriptors(tmp_path, few_at_a_time):
+    def peak(rows):
+        lines = (f"{'C' * 60}{row},{row / 7},{('small', 'large')[row % 2]}" for row in range(rows))
+        (tmp_path / "t.csv").write_text("\n".join(["smiles,y,size", *lines]))
+        with traced() as found:
+            opened = open_source(tmp_path / "t.csv", "size", columns=["y"])
+        assert opened.task.kind == "binary"
+        return found[0]
+
+    peak(2000)
+    growth = (peak(8000) - peak(2000)) / 6000
+    assert growth < 120  # bytes; with a text of Python for each row it is 220
 
 
 def test_what_training_looks_at_beforehand_does_not_grow_with_its_rows(few_at_a_time):
@@ -101,14 +117,17 @@ def test_what_training_looks_at_beforehand_does_not_grow_with_its_rows(few_at_a_
 
 
 def test_little_is_kept_of_each_of_thousands_of_shards(tmp_path):
-    save_ragged(RaggedComplexes.from_complexes([torus_grid(3, 3)]), tmp_path / "shard")
+    one = RaggedComplexes.from_complexes([torus_grid(3, 3)])
 
-    def kept(shards):
+    def kept(shards, again):
+        folder = tmp_path / f"{shards}-{again}"
         with traced() as found:
-            parts = [store._stored_part(tmp_path / "shard") for _ in range(shards)]
-            del parts
+            growing = GrowingStore(folder / "growing")
+            for _ in range(shards):
+                growing.append(one, "[[], null]")
+            GrowingStore(folder / "growing").finish(folder / "store", {})
+            store._check_bytes(folder / "store", store._read_manifest(folder / "store")[0])
         return found[0]
 
-    kept(2)
-    growth = (kept(80) - kept(20)) / 60
-    assert growth < 8000  # bytes for 256 rows; a manifest as Python's objects is 14,000
+    few, many = (min(kept(shards, again) for again in range(2)) for shards in (20, 80))
+    assert (many - few) / 60 < 800  # bytes for 2,048 rows; what is written down of them is 2,700

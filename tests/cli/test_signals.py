@@ -77,10 +77,10 @@ def signaled(number=signal.SIGTERM):
 
 
 def test_a_preparation_that_is_stopped_goes_on(table, monkeypatch, capsys):
-    from cellformer.data.preparing import prepare
+    from cellformer.complexes.many.growing import GrowingStore
 
     with monkeypatch.context() as patch:
-        patch.setattr(prepare, "merge_stores", lambda *given: signaled(signal.SIGUSR1))
+        patch.setattr(GrowingStore, "finish", lambda *given: signaled(signal.SIGUSR1))
         assert main(["prepare", str(table), "--data.encodings", "rwpe:2"]) == 75
     assert capsys.readouterr().err.endswith("interrupted; the same command goes on\n")
     assert main(["prepare", str(table), "--data.encodings", "rwpe:2"]) == 0

@@ -67,7 +67,7 @@ def files_of(folder):
 
 
 def test_a_store_is_the_same_though_a_machine_is_lost(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(preparation, "SHARD_ROWS", 4)
+    monkeypatch.setattr("cellformer.data.preparing.shards.SHARD_ROWS", 4)
     graphs = [Graph.from_edges([(i, (i + 1) % n) for i in range(n)]) for n in range(3, 63)]
     source = in_memory(graphs, np.arange(60.0), Task("regression", ("size",), "mae"))
     second = cluster.add_node(**NODE)

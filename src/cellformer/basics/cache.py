@@ -41,6 +41,13 @@ def cache_entry(kind: str, name: str, cache_dir: str | os.PathLike[str] | None =
     return _instead(root, trouble) / kind / name
 
 
+def cache_folder(kind: str) -> Path | None:
+    """Of the cache, for things of a kind, made if need be; None where it cannot be written."""
+    root = cache_root()
+    folder = root / kind
+    return folder if root.is_absolute() and _trouble(folder) is None else None
+
+
 def writable_entry(entry: Path) -> Path:
     """For what cannot stay as it is at ``entry``: there, or in the temporary folder."""
     trouble = _trouble(entry.parent)

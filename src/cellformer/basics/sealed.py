@@ -14,6 +14,8 @@ from cellformer.basics.causes import raise_of_process
 
 CHECKSUM = "checksum"
 """The entry of a mapping that holds it."""
+STRETCH = 1 << 20
+"""Bytes that are read at a time."""
 
 
 class FaultError(ValueError):
@@ -78,6 +80,17 @@ def sha256_of(file: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_of_stretch(file: Path, start: int, size: int) -> str:
+    """The same of some bytes of it, or of what there is of them."""
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        stream.seek(start)
+        while size and (read := stream.read(min(size, STRETCH))):
+            digest.update(read)
+            size -= len(read)
+    return digest.hexdigest()
 
 
 def _checksum(values: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cellformer.data.dataset import Kind
 from cellformer.data.quantities import (
+    STRETCH,
     Censored,
     Quantities,
     is_missing,
@@ -24,8 +25,6 @@ Column: TypeAlias = NDArray[Any]
 """Numbers (float64, NaN where missing), or words (objects, None where missing)."""
 MOST_GUESSED = 5
 """Of this many classes none needs to be named as a classification, however few the rows."""
-STRETCH = 1 << 14
-"""Cells that are looked at together, where each can be understood alone."""
 ELSE_CLASSES = "or set data.kind to multiclass if the column names classes"
 
 logger = logging.getLogger(__name__)
@@ -84,6 +83,10 @@ def parse_descriptor(
         values = cells.to_numpy(np.float64, na_value=np.nan)
         read, told = None, unit or ""
         censored = strange = np.zeros(len(values), bool)
+    elif (plain := _plain_numbers(cells, reading)) is not None and _are_finite(plain).all():
+        if unit:
+            logger.info("%s: column %r: its numbers are in %s", reading.where, name, unit)
+        return plain, unit or "", {}
     else:
         read = read_quantities(texts_of(cells), reading.decimal_comma)
         values = read.values
@@ -95,8 +98,7 @@ def parse_descriptor(
             strange = read.known & (read.units != "") & (read.units != unit)
         taken = reading.censored == "bound"
         censored = np.zeros(len(values), bool) if taken else read.bounds
-    with np.errstate(over="ignore"):
-        endless = np.isinf(values.astype(np.float32))
+    endless = ~_are_finite(values)
     unread = endless if read is None else endless | read.unread
     written = values if read is None else read.texts.to_numpy(object)
     faults = {}
@@ -179,6 +181,12 @@ def _plain_numbers(cells: "pd.Series[Any]", reading: Reading) -> Float64[np.ndar
     return None if np.isnan(values).all() else values
 
 
+def _are_finite(values: Float64[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:
+    """Which do not become infinite when they are kept in single precision."""
+    with np.errstate(over="ignore"):
+        return ~np.isinf(values.astype(np.float32))
+
+
 def _words(name: str, read: Quantities, reading: Reading) -> Column:
     """The cells as words, None where one is blank or has a mark of a missing value."""
     missing = is_missing(read.texts)
@@ -245,7 +253,7 @@ def _check_words(name: str, words: Column, read: Quantities, reading: Reading) -
             f"{column} has {different} different words in {len(texts)} rows, which is hardly a "
             f"classification: {_rows(read, read.unread)}; choose another column, {ELSE_CLASSES}"
         )
-    if texts.str.casefold().nunique() < different:
+    if pd.Series(texts.unique(), dtype=object).str.casefold().nunique() < different:
         twice = texts.drop_duplicates().str.casefold().duplicated(keep=False)
         rows = np.isin(np.arange(len(read.texts)), twice[twice].index) & ~pd.isna(words)
         raise ValueError(

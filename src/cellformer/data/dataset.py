@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
@@ -169,12 +169,13 @@ class SmilesList:
         """The rows ``start:stop``."""
         return replace(self, smiles=tuple(self.smiles[start:stop]))
 
-    def digest(self) -> str:
-        """Of the strings, the features and the RDKit version that makes them."""
+    def digest(self, rows: int | None = None) -> str:
+        """Of the strings, or the first ones, the features and the RDKit version that makes them."""
         from rdkit import __version__
 
         described = () if self.descriptors == "none" else (f"descriptors {self.descriptors}",)
-        return digest_of(chain((__version__, self.scheme, *described), self.smiles))
+        smiles = islice(self.smiles, rows)
+        return digest_of(chain((__version__, self.scheme, *described), smiles))
 
 
 def descriptors_of(graphs: GraphSequence, rows: Int64[np.ndarray, " row"]) -> Descriptors | None:

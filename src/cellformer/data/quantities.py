@@ -31,6 +31,8 @@ _CELL = (
 )
 _THOUSANDS = r"[+-]?[1-9]\d{0,2},\d{3}"
 _SIDES = {">": 1, "≥": 1, "<": -1, "≤": -1}
+STRETCH = 1 << 14
+"""Cells that are looked at together, where each can be understood alone."""
 _LONGEST = 100
 """Characters of the longest cell that is looked at closely."""
 
@@ -73,9 +75,19 @@ class Quantities:
 
 
 def texts_of(cells: "pd.Series[Any]") -> "pd.Series[str]":
-    """The cells as texts without outer blanks, empty where there is none."""
-    texts = cells.astype(object).where(cells.notna(), "").astype(str).str.strip()
-    return texts.reset_index(drop=True).astype(object)
+    """The cells as texts without outer blanks, empty where there is none.
+
+    Some are looked at at a time, and equal ones among many are one object, as those of classes.
+    """
+    texts = np.empty(len(cells), object)
+    alike: dict[str, str] = {}
+    for start in range(0, len(cells), STRETCH):
+        some = cells.iloc[start : start + STRETCH]
+        found = some.astype(object).where(some.notna(), "").astype(str).str.strip()
+        texts[start : start + STRETCH] = [alike.setdefault(text, text) for text in found]
+        if len(alike) > STRETCH:
+            alike = {}
+    return pd.Series(texts, dtype=object)
 
 
 def is_missing(texts: "pd.Series[str]") -> Bool[np.ndarray, " cell"]:
@@ -83,11 +95,14 @@ def is_missing(texts: "pd.Series[str]") -> Bool[np.ndarray, " cell"]:
 
     A minus may be a class where there are only signs, such as + and -.
     """
-    missing = texts.str.lower().isin(MISSING).to_numpy(bool)
-    signs = texts.str.fullmatch(_SIGNS_ONLY).to_numpy(bool)
-    if not texts.str.fullmatch(r"[-\u2013±/]*\+[-+\u2013±/]*").any():
+    places, different = pd.factorize(texts)
+    words = pd.Series(different, dtype=object).str
+    missing = words.lower().isin(MISSING).to_numpy(bool)
+    signs = words.fullmatch(_SIGNS_ONLY).to_numpy(bool)
+    if not words.fullmatch(r"[-\u2013±/]*\+[-+\u2013±/]*").any():
         missing = missing | signs
-    return missing
+    found: Bool[np.ndarray, " cell"] = missing[places]
+    return found
 
 
 def read_quantities(texts: "pd.Series[str]", decimal_comma: bool) -> Quantities:

@@ -11,19 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellformer.basics.sealed import sha256_of_stretch
 from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN, CellComplex
 from cellformer.complexes.features import Features
 from cellformer.complexes.many.consistency import fault_of
+from cellformer.complexes.many.parts import PARTS
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.many.store import (
     MANIFEST,
     StoreError,
     folder_of,
     merge_ragged,
-    merge_stores,
     open_ragged,
     save_ragged,
 )
+from cellformer.complexes.many.writing import NARROW, arrays_of
 
 
 def polygon(sides, rng, filled=True):
@@ -59,7 +61,8 @@ def assert_equal(left, right):
     for one, other in zip(left.ranks, right.ranks, strict=True):
         for name in RaggedRank.ARRAYS:
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
-            assert getattr(one, name).dtype == getattr(other, name).dtype
+            if name not in NARROW:
+                assert getattr(one, name).dtype == getattr(other, name).dtype
     np.testing.assert_array_equal(left.encoding_signs, right.encoding_signs)
     if left.targets is None or right.targets is None:
         assert left.targets is right.targets
@@ -180,18 +183,22 @@ def test_one_flipped_bit_is_found(tmp_path):
     open_ragged(tmp_path / "store", verify=False)
     with pytest.raises(StoreError, match=r"rank0_encodings\.npy.*checksum"):
         open_ragged(tmp_path / "store")
-    with pytest.raises(StoreError, match=r"rank0_encodings\.npy.*checksum"):
-        merge_stores([tmp_path / "store"], tmp_path / "merged")
 
 
-def test_a_store_is_verified_once_and_again_when_a_file_has_changed(tmp_path, monkeypatch):
-    read = []
+@pytest.fixture
+def read(monkeypatch):
+    """The files that were compared with their checksums, as often as they were."""
+    files = []
 
-    def counted(stream, name):
-        read.append(stream.name)
-        return hashlib.new(name, stream.read())
+    def counted(file, start, size):
+        files.append(file)
+        return sha256_of_stretch(file, start, size)
 
-    monkeypatch.setattr("cellformer.complexes.many.store.hashlib.file_digest", counted)
+    monkeypatch.setattr("cellformer.complexes.many.store.sha256_of_stretch", counted)
+    return files
+
+
+def test_a_store_is_verified_once_and_again_when_a_file_has_changed(tmp_path, read):
     save_ragged(collection([3, 4]), tmp_path / "store")
     for _ in range(2):
         open_ragged(tmp_path / "store")
@@ -340,14 +347,42 @@ def test_a_mapped_collection_knows_its_folder_and_a_changed_one_does_not(tmp_pat
     assert folder_of(pickle.loads(pickle.dumps(opened))) is None
 
 
-def without_signed(folder):
+def as_before(folder, ragged):
+    """The store as the first format had it: wide numbers, a checksum for each array, no parts."""
+    save_ragged(ragged, folder)
+    manifest = without_checksum(folder / MANIFEST) | {"format": 1}
+    del manifest["parts"]
+    (folder / PARTS).unlink()
+    for name, array in arrays_of(ragged).items():
+        file = folder / f"{name}.npy"
+        np.save(file, array)
+        manifest["arrays"][name] |= {
+            "dtype": array.dtype.str, "bytes": file.stat().st_size,
+            "sha256": hashlib.sha256(array.tobytes()).hexdigest(),
+        }  # fmt: skip
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    return manifest
+
+
+def without_signed(folder, manifest):
     """The store as it was written before there were signed features."""
-    manifest = json.loads((folder / MANIFEST).read_text())
-    del manifest["checksum"]
     for rank in range(manifest["ranks"]):
         del manifest["arrays"][f"rank{rank}_signed"]
         (folder / f"rank{rank}_signed.npy").unlink()
     (folder / MANIFEST).write_text(json.dumps(manifest))
+
+
+def test_a_store_of_the_first_format_opens_and_its_damage_is_found(tmp_path):
+    ragged = collection([3, 4, 6])
+    as_before(tmp_path / "old", ragged)
+    opened, _ = open_ragged(tmp_path / "old")
+    assert_equal(opened, ragged)
+    assert opened.ranks[1].faces.dtype == np.int32
+    flip(tmp_path / "old" / "rank1_encodings.npy")
+    with pytest.raises(
+        StoreError, match=r"rank1_encodings\.npy is damaged \(its checksum differs\)"
+    ):
+        open_ragged(tmp_path / "old")
 
 
 def test_a_store_from_before_signed_features_opens_and_merges_with_a_new_one(tmp_path):
@@ -355,11 +390,51 @@ def test_a_store_from_before_signed_features_opens_and_merges_with_a_new_one(tmp
         polygon(4, np.random.default_rng(0)).boundaries, features=[np.arange(4), None, None]
     )
     plain = RaggedComplexes.from_complexes([cells])
-    for name in ("old", "new"):
-        save_ragged(plain, tmp_path / name)
-    without_signed(tmp_path / "old")
+    save_ragged(plain, tmp_path / "new")
+    without_signed(tmp_path / "old", as_before(tmp_path / "old", plain))
     opened, _ = open_ragged(tmp_path / "old")
     assert_equal(opened, plain)
     assert folder_of(opened) == tmp_path / "old"
-    merge_stores([tmp_path / "old", tmp_path / "new"], tmp_path / "both")
+    merge_ragged([opened, open_ragged(tmp_path / "new")[0]], tmp_path / "both")
     assert_equal(open_ragged(tmp_path / "both")[0], RaggedComplexes.concatenate([plain, plain]))
+
+
+def test_what_is_taken_from_a_store_has_the_types_that_it_had(tmp_path):
+    ragged = collection([3, 4])
+    save_ragged(ragged, tmp_path / "store")
+    opened, _ = open_ragged(tmp_path / "store")
+    assert opened.ranks[1].faces.dtype == opened.ranks[0].discrete.dtype == np.int8
+    some = opened.take([1, 0])
+    for made in (some, RaggedComplexes.concatenate([opened, opened])):
+        for name in RaggedRank.ARRAYS:
+            assert getattr(made.ranks[1], name).dtype == getattr(ragged.ranks[1], name).dtype, name
+    assert_equal(some, ragged.take([1, 0]))
+
+
+def test_one_process_of_a_machine_verifies_a_large_store(tmp_path, monkeypatch, read):
+    for module in ("cellformer.basics.verified", "cellformer.complexes.many.store"):
+        monkeypatch.setattr(f"{module}.REMEMBERED_FROM", 1)
+    monkeypatch.setenv("CELLFORMER_CACHE", str(tmp_path / "cache"))
+    save_ragged(collection([3, 4]), tmp_path / "store")
+
+    def reads():
+        monkeypatch.setattr("cellformer.complexes.many.store._verified", {})  # another process
+        read.clear()
+        open_ragged(tmp_path / "store")
+        return len(read)
+
+    whole = len(list((tmp_path / "store").glob("*.npy")))
+    assert (reads(), reads()) == (whole, 0)
+    [record] = (tmp_path / "cache" / "verified").glob("*.json")
+    flip(record)  # it says nothing then
+    assert (reads(), reads()) == (whole, 0)
+    (tmp_path / "store" / "rank1_faces.npy").touch()
+    assert (reads(), reads()) == (whole, 0)
+    flip(tmp_path / "store" / "rank0_continuous.npy", 40)
+    flip(tmp_path / "store" / "rank1_continuous.npy")
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"rank\d_continuous"):
+            reads()
+    flip(tmp_path / "store" / "rank1_continuous.npy")
+    flip(tmp_path / "store" / "rank0_continuous.npy", 40)
+    assert (reads(), reads()) == (whole, 0)

@@ -12,7 +12,6 @@ from cellformer.data.dataset import GraphSet, SmilesList
 from cellformer.data.flat import in_memory
 from cellformer.data.join import JoinedGraphs
 from cellformer.data.preparing.prepare import PreparationError, prepare
-from cellformer.data.preparing.shards import finished_shard
 from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.encodings.rwpe import RWPe
 from cellformer.lifting.cliques import Cliques
@@ -76,7 +75,7 @@ def sources():
 
 @pytest.fixture
 def small_shards(monkeypatch):
-    monkeypatch.setattr("cellformer.data.preparing.prepare.SHARD_ROWS", 4)
+    monkeypatch.setattr("cellformer.data.preparing.shards.SHARD_ROWS", 4)
 
 
 def stored(folder):
@@ -165,12 +164,9 @@ def test_the_cause_is_kept_with_finished_parts(tmp_path, monkeypatch):
         def interrupted(*_):
             raise KeyboardInterrupt
 
-        patch.setattr("cellformer.data.preparing.prepare.merge_stores", interrupted)
+        patch.setattr("cellformer.complexes.many.growing.GrowingStore.finish", interrupted)
         with pytest.raises(KeyboardInterrupt):
             prepare(source, Broken(LIFTING), ENCODINGS, cache_dir=tmp_path)
-    (shards,) = (tmp_path / "prepared").glob("*.shards")
-    assert finished_shard(shards / "rows-000000000").slow == "IndexError: 5 are too many"
-    assert finished_shard(shards / "rows-000000004").slow is None
     made = prepare(source, Broken(LIFTING), ENCODINGS, cache_dir=tmp_path)
     assert str(made.slow) == "1 of 2 parts were prepared one by one: IndexError: 5 are too many"
 

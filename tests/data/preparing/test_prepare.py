@@ -20,6 +20,7 @@ from cellformer.data.cell_targets import with_cell_targets
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import GraphSet, SmilesList, Task
 from cellformer.data.flat import in_memory
+from cellformer.data.preparing import shards
 from cellformer.data.preparing.prepare import PreparationError, prepare
 from cellformer.encodings.encode import encode
 from cellformer.encodings.rwbspe import RWBSPe
@@ -78,7 +79,7 @@ class Recorded:
 
 @pytest.fixture
 def small_shards(monkeypatch):
-    monkeypatch.setattr("cellformer.data.preparing.prepare.SHARD_ROWS", 4)
+    monkeypatch.setattr("cellformer.data.preparing.shards.SHARD_ROWS", 4)
 
 
 @pytest.mark.usefixtures("small_shards")
@@ -283,25 +284,135 @@ def test_a_truncated_array_is_made_again(tmp_path, caplog):
 
 
 @pytest.mark.usefixtures("small_shards")
-@pytest.mark.parametrize("name", ["rank0_encodings.npy", "manifest.json", ""])
-def test_a_damaged_shard_of_interrupted_work_is_named_and_made_again(tmp_path, caplog, name):
+@pytest.mark.parametrize("name", ["rank0_encodings.npy", "parts.jsonl"])
+def test_a_damaged_part_of_interrupted_work_is_named_and_made_again(tmp_path, caplog, name):
     lifting = Recorded(str(tmp_path))
     (tmp_path / "stop at 12").touch()
     with pytest.raises(KeyboardInterrupt):
         prepare(cycles(12), lifting, ENCODINGS, cache_dir=tmp_path)
     (tmp_path / "stop at 12").unlink()
     lifting.seen()
-    (shard,) = (tmp_path / "prepared").glob("*.shards/rows-000000004")
-    file = shard / name if name else shard.with_suffix(".json")
-    flip(file, -30)
+    (store,) = (tmp_path / "prepared").glob("*.shards/store")
+    flip(store / name, -30)
     resumed = prepare(cycles(12), lifting, ENCODINGS, cache_dir=tmp_path)
     assert lifting.seen() == [7, 8, 9, 10, 11, 12, 13, 14]
     (told,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
-    assert str(file) in told
+    assert str(store / name) in told
+    other = prepare(cycles(12), LIFTING, ENCODINGS, cache_dir=tmp_path / "other")
+    assert_equal(resumed.complexes, other.complexes)
+
+
+def second_first(tasks):
+    """Makes the second shard, and stops."""
+    _, second, *_ = tasks
+    yield second.start, second()
+    raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("small_shards")
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_shard_waits_for_those_before_it_also_in_the_next_attempt(tmp_path, caplog, damaged):
+    lifting = Recorded(str(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        prepare(cycles(12), lifting, ENCODINGS, cache_dir=tmp_path, executor=second_first)
+    assert lifting.seen() == [7, 8, 9, 10]
+    (shard,) = (tmp_path / "prepared").glob("*.shards/rows-*")
+    assert shard.name == "rows-000000004.npz"
+    if damaged:
+        flip(shard, shard.stat().st_size // 2)
+    resumed = prepare(cycles(12), lifting, ENCODINGS, cache_dir=tmp_path)
+    assert lifting.seen() == [3, 4, 5, 6, *([7, 8, 9, 10] if damaged else []), 11, 12, 13, 14]
+    told = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert [str(shard) in each for each in told] == [True] * damaged
+    other = prepare(cycles(12), LIFTING, ENCODINGS, cache_dir=tmp_path / "other")
+    assert_equal(resumed.complexes, other.complexes)
+
+
+def damaging(tasks):
+    for task in tasks:
+        shard = task()
+        flip(task.file, task.file.stat().st_size // 2)
+        yield task.start, shard
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_a_shard_that_is_damaged_before_it_is_appended_is_made_again(tmp_path, caplog):
+    made = prepare(cycles(6), LIFTING, ENCODINGS, cache_dir=tmp_path / "a", executor=damaging)
+    told = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert ["rows-000000000.npz" in told[0], "rows-000000004.npz" in told[1]] == [True, True]
     assert_equal(
-        resumed.complexes,
-        prepare(cycles(12), LIFTING, ENCODINGS, cache_dir=tmp_path / "other").complexes,
+        made.complexes,
+        prepare(cycles(6), LIFTING, ENCODINGS, cache_dir=tmp_path / "b").complexes,
     )
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_shards_are_gone_when_they_are_in_the_store(tmp_path):
+    left = []
+
+    def watched(tasks):
+        for task in tasks:
+            yield task.start, task()
+            left.extend(task.file.parent.glob("rows-*"))
+
+    prepare(cycles(12), LIFTING, ENCODINGS, cache_dir=tmp_path, executor=watched)
+    assert left == []
+
+
+def chains(count):
+    return smiles_set(*("C" * (row % 7 + 1) + "NOF"[row % 3] for row in range(count)))
+
+
+def bytes_in(folder):
+    """Of the files of all stores, by the store and their names."""
+    files = (file for file in (folder / "prepared").glob("*/*") if file.is_file())
+    return {(file.parent.name, file.name): file.read_bytes() for file in files}
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_rows_added_to_molecules_are_prepared_alone_to_the_bytes_of_all(tmp_path, caplog):
+    lifting = Recorded(str(tmp_path))
+    caplog.set_level(logging.INFO)
+    for rows in (6, 10, 11):
+        prepare(chains(rows), lifting, ENCODINGS, cache_dir=tmp_path / "grown")
+    assert len(lifting.seen()) == 6 + (10 - 4) + (11 - 8)  # whole shards of four are of use
+    told = [each.getMessage() for each in caplog.records]
+    assert [line.partition(" (")[0] for line in told if "before" in line] == [
+        "mine: the first 6 of its 10 rows were prepared before",
+        "mine: the first 10 of its 11 rows were prepared before",
+    ]
+    others = smiles_set("O", *chains(11).smiles)
+    for source in (others, chains(3)):  # not at the end, and fewer
+        prepare(source, lifting, ENCODINGS, cache_dir=tmp_path / "grown")
+        assert len(lifting.seen()) == len(source)
+    for rows in (6, 10, 11):
+        prepare(chains(rows), lifting, ENCODINGS, cache_dir=tmp_path / str(rows))
+        made = bytes_in(tmp_path / str(rows))
+        assert len(made) > 20
+        assert made.items() <= bytes_in(tmp_path / "grown").items()
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_damage_in_what_was_prepared_before_is_found_when_it_grows(tmp_path, caplog):
+    lifting = Recorded(str(tmp_path))
+    prepare(chains(12), lifting, ENCODINGS, cache_dir=tmp_path)
+    (store,) = (path for path in (tmp_path / "prepared").iterdir() if path.is_dir())
+    flip(store / "rank1_encodings.npy", -3)
+    lifting.seen()
+    grown = prepare(chains(14), lifting, ENCODINGS, cache_dir=tmp_path)
+    assert len(lifting.seen()) == 4 + 2
+    assert "rank1_encodings.npy is damaged" in caplog.text
+    other = prepare(chains(14), LIFTING, ENCODINGS, cache_dir=tmp_path / "other")
+    assert_equal(grown.complexes, other.complexes)
+
+
+def test_later_shards_are_larger_wherever_a_set_ends(monkeypatch):
+    monkeypatch.setattr(shards, "SMALL_SHARDS", 2)
+    monkeypatch.setattr(shards, "SHARD_ROWS", 3)
+    monkeypatch.setattr(shards, "LARGE_ROWS", 10)
+    assert [*shards.shard_bounds(0)] == []
+    assert [*shards.shard_bounds(5)] == [(0, 3), (3, 5)]
+    assert [*shards.shard_bounds(27)] == [(0, 3), (3, 6), (6, 16), (16, 26), (26, 27)]
 
 
 def test_a_log_gets_lines_and_silence_gets_nothing(tmp_path, capfd):
@@ -346,7 +457,9 @@ SCRIPT = """
 def start(tmp_path, workers, guard):
     file = tmp_path / "script.py"
     text = textwrap.dedent(SCRIPT).replace("WORKERS", str(workers))
-    file.write_text(f"{text}\n{guard}\n")
+    whole = f"{text}\n{guard}\n"
+    if not file.exists() or file.read_text() != whole:  # another process may be reading it
+        file.write_text(whole)
     return subprocess.Popen(
         [sys.executable, str(file)],
         env={**os.environ, "CELLFORMER_CACHE": str(tmp_path / "cache")},
@@ -376,7 +489,7 @@ def test_two_processes_that_find_the_same_damage_both_end_well(tmp_path):
     processes = [start(tmp_path, 0, guard) for _ in range(2)]
     results = [process.communicate(timeout=120) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], results
-    assert [out for out, _ in results] == [right, right]
+    assert [out for out, _ in results] == [right, right], results
     assert sum("rank1_faces.npy is damaged" in err for _, err in results) == 1
 
 

@@ -177,7 +177,7 @@ def collate(complexes: Sequence[CellComplex]) -> CellBatch:
 def _faces(below: RaggedRank, above: RaggedRank) -> Faces:
     """The block-diagonal boundary from the cells of one rank to the rank below."""
     return Faces(
-        torch.from_numpy(np.array(above.face_offsets)),
+        torch.from_numpy(np.array(above.face_offsets, np.int64)),
         torch.from_numpy(united_faces(below, above)),
         torch.from_numpy(np.array(above.signs)),
     )

@@ -28,7 +28,8 @@ class ResidentRank:
     @classmethod
     def of(cls, rank: RaggedRank) -> "ResidentRank":
         """A copy in memory."""
-        arrays = (rank.offsets, rank.discrete, rank.continuous, rank.encodings, rank.signed)
+        discrete = rank.discrete.astype(np.int32)
+        arrays = (rank.offsets, discrete, rank.continuous, rank.encodings, rank.signed)
         return cls(*(torch.from_numpy(np.array(array)) for array in arrays))
 
     def to(self, device: torch.device | str) -> "ResidentRank":

@@ -107,8 +107,8 @@ class LocalPairs:
             (0,),
             (rank - 1,),
             np.diff(cells.face_offsets[cells.offsets]),
-            torch.from_numpy(np.array(cells.face_offsets)),
-            torch.from_numpy(np.array(cells.faces)),
+            torch.from_numpy(np.array(cells.face_offsets, np.int64)),
+            torch.from_numpy(np.array(cells.faces, np.int32)),
             torch.zeros(len(cells.faces), dtype=torch.int8),
             torch.from_numpy(np.array(cells.signs)),
         )

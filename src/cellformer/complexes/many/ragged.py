@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Float32, Int8, Int32, Int64
+from jaxtyping import Float, Float32, Int, Int8, Int32, Int64
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -17,13 +17,17 @@ from cellformer.complexes.features import Features
 
 @dataclass(frozen=True, eq=False)
 class RaggedRank:
-    """The cells of one rank of all complexes, one complex after the other."""
+    """The cells of one rank of all complexes, one complex after the other.
+
+    Whole numbers that come from a store may be of a narrower type than others; what is taken of
+    them is not.
+    """
 
     offsets: Int64[np.ndarray, " complex_plus_1"]  # complex i has cells offsets[i]:offsets[i + 1]
-    face_offsets: Int64[np.ndarray, " cell_plus_1"]  # cell c has faces face_offsets[c]:...[c + 1]
-    faces: Int32[np.ndarray, " face"]  # numbers of cells of the rank below, local to the complex
+    face_offsets: Int[np.ndarray, " cell_plus_1"]  # cell c has faces face_offsets[c]:...[c + 1]
+    faces: Int[np.ndarray, " face"]  # numbers of cells of the rank below, local to the complex
     signs: Int8[np.ndarray, " face"]  # their incidence numbers
-    discrete: Int32[np.ndarray, "cell discrete"]
+    discrete: Int[np.ndarray, "cell discrete"]
     continuous: Float32[np.ndarray, "cell continuous"]
     encodings: Float32[np.ndarray, "cell encoding"]
     signed: Float32[np.ndarray, "cell signed"]  # as in `Features`
@@ -35,8 +39,8 @@ class RaggedRank:
     def bare(
         cls,
         offsets: Int64[np.ndarray, " complex_plus_1"],
-        face_offsets: Int64[np.ndarray, " cell_plus_1"],
-        faces: Int32[np.ndarray, " face"],
+        face_offsets: Int[np.ndarray, " cell_plus_1"],
+        faces: Int[np.ndarray, " face"],
         signs: Int8[np.ndarray, " face"],
     ) -> "RaggedRank":
         """Cells without features and encodings."""
@@ -52,9 +56,9 @@ class RaggedRank:
         return type(self)(
             offsets,
             face_offsets,
-            self.faces[entries],
+            np.asarray(self.faces[entries], np.int32),
             self.signs[entries],
-            self.discrete[cells],
+            np.asarray(self.discrete[cells], np.int32),
             self.continuous[cells],
             self.encodings[cells],
             self.signed[cells],
@@ -221,9 +225,10 @@ def united_faces(below: RaggedRank, above: RaggedRank) -> Int32[np.ndarray, " fa
 
 
 def ranges(
-    starts: Int64[np.ndarray, " range"], stops: Int64[np.ndarray, " range"]
+    starts: Int[np.ndarray, " range"], stops: Int[np.ndarray, " range"]
 ) -> tuple[Int64[np.ndarray, " total"], Int64[np.ndarray, " range_plus_1"]]:
     """All integers of ``starts[i]:stops[i]`` for every i, and the offset at which each i begins."""
+    starts = np.asarray(starts, np.int64)  # narrower ones would be converted twice below
     lengths = stops - starts
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -315,9 +320,9 @@ def _concatenate_ragged(parts: Sequence[RaggedRank]) -> RaggedRank:
     return RaggedRank(
         _offsets(np.concatenate([np.diff(part.offsets) for part in parts])),
         _offsets(np.concatenate([np.diff(part.face_offsets) for part in parts])),
-        np.concatenate([part.faces for part in parts]),
+        np.concatenate([part.faces for part in parts], dtype=np.int32),
         np.concatenate([part.signs for part in parts]),
-        np.concatenate([part.discrete for part in nonempty]),
+        np.concatenate([part.discrete for part in nonempty], dtype=np.int32),
         np.concatenate([part.continuous for part in nonempty]),
         np.concatenate([part.encodings for part in parts]),
         np.concatenate([part.signed for part in nonempty]),

@@ -4,10 +4,11 @@ No pickles, so that a store stays readable for years and opening one runs no cod
 """
 
 import hashlib
-import json
+import math
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,22 +20,37 @@ from cellformer.basics.archives import one_line
 from cellformer.basics.causes import raise_of_process, with_files
 from cellformer.basics.decoding import decoded
 from cellformer.basics.owners import unfinished
-from cellformer.basics.sealed import FaultError, read_sealed, sealed
+from cellformer.basics.sealed import FaultError, read_sealed, sha256_of, sha256_of_stretch
+from cellformer.basics.verified import REMEMBERED_FROM, verified_once
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.consistency import fault_of
+from cellformer.complexes.many.growing import FORMAT_VERSION, MANIFEST, GrowingStore
+from cellformer.complexes.many.parts import PARTS, PartOfArray, StoreError, StorePart, read_parts
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
-from cellformer.complexes.many.recorded import Kinds, PackedArrays, StoredArray
-from cellformer.complexes.many.writing import StorePart, file_name, part_of, write_parts
+from cellformer.complexes.many.writing import file_name
 
 Meta: TypeAlias = dict[str, Any]
 """What the writer wishes to remember with the arrays; anything that JSON can hold."""
 
-FORMAT_VERSION = 1
-MANIFEST = "manifest.json"
+EARLIER_VERSION = 1
+"""A format that is read still: each array has one checksum, whole numbers are wide."""
+TICK = 0.05
+"""Seconds after which a file system gives another time to what is written."""
 
 
-class StoreError(FaultError):
-    """A store that is missing, incomplete, damaged, or of another format."""
+@dataclass(frozen=True)
+class StoredArray:
+    """What a manifest records of an array."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int  # of the whole file
+    sha256: str | None  # of its numbers; None where those of parts are recorded
+
+    @property
+    def start(self) -> int:
+        """The byte of the file where its numbers begin."""
+        return self.bytes - math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -46,6 +62,7 @@ class Manifest:
     ranks: int
     arrays: Mapping[str, StoredArray]
     target_rank: int | None
+    parts: str | None  # the SHA-256 of the file of parts, where there is one
 
 
 _verified: dict[Path, str] = {}  # the files of each store, as they were when they were verified
@@ -62,7 +79,7 @@ def save_ragged(
 
 
 def merge_ragged(
-    parts: Sequence[RaggedComplexes],
+    parts: Iterable[RaggedComplexes],
     folder: str | os.PathLike[str],
     meta: Mapping[str, Any] | None = None,
 ) -> None:
@@ -71,52 +88,18 @@ def merge_ragged(
     The parts may be memory-mapped. Raises FileExistsError if the folder exists, ValueError if
     the parts do not carry the same features, encodings and targets.
     """
-    _merge([part_of(part) for part in parts], folder, meta)
-
-
-def merge_stores(
-    stores: Sequence[str | os.PathLike[str]],
-    folder: str | os.PathLike[str],
-    meta: Mapping[str, Any] | None = None,
-) -> None:
-    """`merge_ragged` of the collections in these folders, however many they are.
-
-    One file of one of them is open at a time, and little of it is in memory. Raises StoreError
-    where one is missing or damaged.
-    """
-    _merge([_stored_part(Path(store)) for store in stores], folder, meta)
-
-
-def _merge(
-    parts: Sequence[StorePart], folder: str | os.PathLike[str], meta: Mapping[str, Any] | None
-) -> None:
     path = Path(folder)
     if path.exists():
         raise FileExistsError(f"{path} exists and is not overwritten; remove it or choose another")
-    if not parts:
-        raise ValueError("at least one collection is needed")
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = unfinished_folder(path)
-    unfinished.mkdir()
+    hidden = unfinished(path)
     try:
-        manifest = {
-            "format": FORMAT_VERSION,
-            "complexes": sum(part.complexes for part in parts),
-            "ranks": max(part.ranks for part in parts),
-            "arrays": write_parts(parts, unfinished),
-            "target_rank": parts[0].target_rank,
-            "meta": dict(meta or {}),
-        }
-        text = json.dumps(sealed(manifest), indent=1)
-        (unfinished / MANIFEST).write_text(text, encoding="utf-8")
-        try:
-            unfinished.rename(path)
-        except OSError as error:
-            if path.exists():  # another process was faster
-                raise FileExistsError(f"{path} exists and is not overwritten") from error
-            raise
+        store = GrowingStore(hidden)
+        for part in parts:
+            store.append(part)
+        store.finish(path, meta or {})
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def open_ragged(
@@ -125,28 +108,19 @@ def open_ragged(
     """Memory-maps a store; returns the complexes and what was remembered with them.
 
     The size, type and shape of every array is checked. Unless ``verify`` is off, every byte is
-    compared with its checksum and every index with what it points at, once in a process for as
-    long as the files stay as they are. Raises StoreError, naming the file and what to do.
+    compared with its checksum and every index with what it points at, once in a process, or once
+    on a machine where that takes long (see `verified_once`), for as long as the files stay as they
+    are. Raises StoreError, naming the file and what to do.
     """
     path = Path(folder)
     manifest, meta = _read_manifest(path)
-    state = _state(path)
     recorded = manifest.arrays
+    size = sum(each.bytes for each in recorded.values())
+    state = _state(path, size) if verify else ""
     arrays = {name: _map_array(path, name, recorded[name]) for name in recorded}
     arrays = _absent_signed(manifest) | arrays
     try:
-        ragged = RaggedComplexes(
-            tuple(
-                RaggedRank(*(arrays[f"rank{rank}_{name}"] for name in RaggedRank.ARRAYS))
-                for rank in range(manifest.ranks)
-            ),
-            arrays["encoding_signs"],
-            arrays.get("targets"),
-            manifest.target_rank,
-            Descriptors(arrays["descriptor_counts"], arrays["descriptor_values"])
-            if "descriptor_counts" in arrays
-            else None,
-        )
+        ragged = complexes_of(arrays, manifest.ranks, manifest.target_rank)
     except KeyError as error:
         raise _incomplete(path, error) from None
     if not ragged.ranks or len(ragged) != manifest.complexes:
@@ -157,13 +131,30 @@ def open_ragged(
         )
     place = path.resolve()
     if verify and _verified.get(place) != state:
-        for name in recorded:
-            _check_bytes(path, name, recorded[name])
-        fault = fault_of(ragged)
-        if fault is not None:
-            raise StoreError(f"{path / file_name(fault[0])} is damaged: {fault[1]}", _again(path))
+        with verified_once(place, state, size) as needed:
+            if needed:
+                _check_bytes(path, manifest)
+                _check_indices(path, ragged)
         _verified[place] = state
     return ragged, meta
+
+
+def complexes_of(
+    arrays: Mapping[str, NDArray[Any]], ranks: int, target_rank: int | None = None
+) -> RaggedComplexes:
+    """A collection from its arrays by their names in a store; raises KeyError for a missing one."""
+    return RaggedComplexes(
+        tuple(
+            RaggedRank(*(arrays[f"rank{rank}_{name}"] for name in RaggedRank.ARRAYS))
+            for rank in range(ranks)
+        ),
+        arrays["encoding_signs"],
+        arrays.get("targets"),
+        target_rank,
+        Descriptors(arrays["descriptor_counts"], arrays["descriptor_values"])
+        if "descriptor_counts" in arrays
+        else None,
+    )
 
 
 def folder_of(ragged: RaggedComplexes) -> Path | None:
@@ -184,32 +175,6 @@ def folder_of(ragged: RaggedComplexes) -> Path | None:
                 return None
             folder = file.parent
     return folder
-
-
-def unfinished_folder(path: Path) -> Path:
-    """A hidden sibling of ``path``, on the same file system, to be renamed when complete."""
-    return unfinished(path)
-
-
-def _stored_part(path: Path) -> StorePart:
-    """A store whose arrays are mapped, and compared with their checksums, when they are read."""
-    manifest, _ = _read_manifest(path)
-    try:
-        recorded = PackedArrays.of(manifest.arrays)
-    except ValueError as error:
-        raise StoreError(f"{path / MANIFEST}: {error}", _again(path)) from None
-    absent = _absent_signed(manifest)
-
-    def read(name: str) -> NDArray[Any]:
-        if name in absent:
-            return absent[name]
-        array = _map_array(path, name, recorded[name])
-        _check_bytes(path, name, recorded[name])
-        return array
-
-    return StorePart(
-        manifest.complexes, manifest.ranks, manifest.target_rank, Kinds(recorded, absent), read
-    )
 
 
 def _absent_signed(manifest: Manifest) -> dict[str, NDArray[Any]]:
@@ -243,14 +208,14 @@ def _read_manifest(path: Path) -> tuple[Manifest, Meta]:
     except FaultError as error:
         raise StoreError(error.fault, _again(path)) from None
     version = values.get("format") if isinstance(values, dict) else None
-    if version != FORMAT_VERSION:
+    if version not in (FORMAT_VERSION, EARLIER_VERSION):
         raise StoreError(
             f"{file} has format {version}, this version reads {FORMAT_VERSION}",
             f"{_again(path)}, or use the version of cellformer that wrote it",
         )
     try:
         meta = values.pop("meta")
-        manifest = decoded(Manifest, {"target_rank": None, **values}, str(file))
+        manifest = decoded(Manifest, {"target_rank": None, "parts": None, **values}, str(file))
         for each in manifest.arrays.values():
             np.dtype(each.dtype)
     except KeyError as error:
@@ -262,15 +227,30 @@ def _read_manifest(path: Path) -> tuple[Manifest, Meta]:
     return manifest, meta
 
 
-def _state(path: Path) -> str:
-    """What tells whether the files of a store are still those that were there."""
+def _state(path: Path, size: int) -> str:
+    """What tells whether the files of a store are still those that were there.
+
+    What was written a moment ago could be written again without another time: where others will
+    rely on it, which they do for large stores, that moment is waited for.
+    """
+    found = _files(path)
+    newest = max((each.st_ctime_ns for each in found.values()), default=0)
+    if size >= REMEMBERED_FROM and time.time_ns() - newest < 1e9 * TICK:
+        time.sleep(TICK)
+        found = _files(path)
+    told = [
+        (name, e.st_dev, e.st_ino, e.st_size, e.st_mtime_ns, e.st_ctime_ns)
+        for name, e in sorted(found.items())
+    ]
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+def _files(path: Path) -> dict[str, os.stat_result]:
     try:
-        files = sorted((entry.name, entry.stat()) for entry in os.scandir(path))
+        return {entry.name: entry.stat() for entry in os.scandir(path)}
     except OSError as error:
         raise_of_process(error)
         raise StoreError(f"{path} cannot be read ({error})", _again(path)) from None
-    told = [(n, e.st_ino, e.st_size, e.st_mtime_ns, e.st_ctime_ns) for n, e in files]
-    return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
 def _map_array(path: Path, name: str, recorded: StoredArray) -> NDArray[Any]:
@@ -295,15 +275,41 @@ def _map_array(path: Path, name: str, recorded: StoredArray) -> NDArray[Any]:
     return array
 
 
-def _check_bytes(path: Path, name: str, recorded: StoredArray) -> None:
-    """Reads a file past its header, without mapping it; raises StoreError if it was changed."""
-    file = path / file_name(name)
+def _check_bytes(path: Path, manifest: Manifest) -> None:
+    """Reads all files past their headers, without mapping them; raises StoreError for a change."""
+    at = {name: each.start for name, each in manifest.arrays.items()}
     try:
-        with file.open("rb") as stream:
-            stream.seek(recorded.start)
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:  # of the disk
+        if manifest.parts is not None and sha256_of(path / PARTS) != manifest.parts:
+            raise StoreError(f"{path / PARTS} is damaged (its checksum differs)", _again(path))
+        for number, part in enumerate(_parts(path, manifest)):
+            for name, entry in part.arrays.items():
+                file = path / file_name(name)
+                if sha256_of_stretch(file, at[name], entry.bytes) != entry.sha256:
+                    where = "" if manifest.parts is None else f" in part {number}"
+                    raise StoreError(
+                        f"{file} is damaged (its checksum differs{where})", _again(path)
+                    )
+                at[name] += entry.bytes
+    except OSError as error:  # of the disk; it names the file
         raise_of_process(error)
-        raise StoreError(f"{file} cannot be read ({error})", _again(path)) from None
-    if found != recorded.sha256:
-        raise StoreError(f"{file} is damaged (its checksum differs)", _again(path))
+        raise StoreError(f"{path} cannot be read ({error})", _again(path)) from None
+    for name, each in manifest.arrays.items():
+        if at[name] != each.bytes:
+            raise StoreError(f"{path / PARTS} tells of other parts of {name}", _again(path))
+
+
+def _parts(path: Path, manifest: Manifest) -> Iterable[StorePart]:
+    """Those of a store; one of all complexes where no others are recorded."""
+    if manifest.parts is not None:
+        return read_parts(path)
+    arrays = {
+        name: PartOfArray(each.dtype, each.shape[1:], each.shape[0], each.sha256 or "")
+        for name, each in manifest.arrays.items()
+    }
+    return [StorePart(manifest.complexes, manifest.ranks, manifest.target_rank, arrays)]
+
+
+def _check_indices(path: Path, ragged: RaggedComplexes) -> None:
+    fault = fault_of(ragged)
+    if fault is not None:
+        raise StoreError(f"{path / file_name(fault[0])} is damaged: {fault[1]}", _again(path))

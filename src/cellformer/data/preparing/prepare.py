@@ -6,7 +6,7 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import current_process
 from pathlib import Path
@@ -19,31 +19,20 @@ from cellformer import __version__
 from cellformer.basics.cache import cache_entry, writable_entry
 from cellformer.basics.files import blamed
 from cellformer.basics.owners import clear_once
-from cellformer.basics.progress import progress
 from cellformer.complexes.descriptors import with_columns
+from cellformer.complexes.many.growing import FORMAT_VERSION
+from cellformer.complexes.many.parts import StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, ranges
-from cellformer.complexes.many.store import (
-    FORMAT_VERSION,
-    StoreError,
-    merge_stores,
-    open_ragged,
-)
+from cellformer.complexes.many.store import open_ragged
 from cellformer.complexes.patches import Patch
 from cellformer.data.complex_list import ComplexList
 from cellformer.data.dataset import GraphSet, digest_of
 from cellformer.data.identity import identity
+from cellformer.data.preparing.assembling import STORE, Assembly
+from cellformer.data.preparing.earlier import Origin, begin_with_earlier
 from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
 from cellformer.data.preparing.making import Failure, PreparationError, failure_of
-from cellformer.data.preparing.shards import (
-    SHARD_ROWS,
-    SLOW,
-    Shard,
-    ShardExecutor,
-    ShardTask,
-    SlowParts,
-    finished_shard,
-    slow_parts,
-)
+from cellformer.data.preparing.shards import ShardExecutor, SlowParts
 from cellformer.encodings.encode import Encoding
 from cellformer.lifting.lift import Lifting
 
@@ -95,8 +84,10 @@ def prepare(
     """Lifts and encodes every graph, or opens what an earlier call stored.
 
     The store is found again by a hash of the graphs, the lifting, the encodings and the version
-    of this package. Interrupted work goes on where it stopped; of several processes one works
-    and the others wait. With ``workers`` > 0 that many processes are spawned, so a script must
+    of this package. Interrupted work goes on where it stopped, and a set of molecules that was
+    prepared with fewer rows, to which others were added at its end, goes on with a copy of that
+    store; either has the bytes of work that was done at once. Of several processes one works and
+    the others wait. With ``workers`` > 0 that many processes are spawned, so a script must
     have the usual ``if __name__ == "__main__"``; an ``executor`` makes the same store elsewhere
     instead (`RayShards` on a cluster). A lifting or an encoding that cannot be told
     apart from a changed one (see `identity`) is prepared anew every time.
@@ -131,7 +122,8 @@ def prepare(
     version = f"{__version__}, {PREPARATION_VERSION}, {FORMAT_VERSION}"
     key = digest_of([version, graph_set.digest, named])[:32]
     folder = cache_entry("prepared", key, cache_dir)
-    return job.opened(_cached(job, folder))
+    origin = Origin(len(graph_set), graph_set.digest, digest_of([version, named]))
+    return job.opened(_cached(job, folder, origin))
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +256,7 @@ class _Stored:
     slow: SlowParts | None = None  # of the work done now
 
 
-def _cached(job: _Job, folder: Path) -> _Stored:
+def _cached(job: _Job, folder: Path, origin: Origin) -> _Stored:
     """Opens the store or makes it; one process at a time."""
     from filelock import FileLock, Timeout
 
@@ -291,7 +283,8 @@ def _cached(job: _Job, folder: Path) -> _Stored:
             shutil.rmtree(abandoned, ignore_errors=True)
         shards = folder.with_name(f"{folder.name}.shards")
         with blamed(folder):
-            made = _make(job, shards, folder)
+            begin_with_earlier(job.source, origin, folder.parent, shards / STORE)
+            made = _make(job, shards, folder, origin.meta())
         shutil.rmtree(shards, ignore_errors=True)
         return made
     finally:
@@ -308,7 +301,7 @@ def _set_aside(folder: Path) -> Path:
 def _uncached(job: _Job) -> _Stored:
     """Makes the store in a folder that is gone when the arrays are no longer used."""
     with tempfile.TemporaryDirectory(prefix="cellformer-") as folder:
-        made = _make(job, Path(folder) / "shards", Path(folder) / "store")
+        made = _make(job, Path(folder) / "shards", Path(folder) / "store", {})
         in_memory = made.complexes.take(np.arange(len(made.complexes)))
         return replace(made, complexes=in_memory)
 
@@ -325,53 +318,27 @@ def _open(folder: Path) -> _Stored:
     return _Stored(complexes, failures)
 
 
-def _make(job: _Job, shards: Path, folder: Path) -> _Stored:
-    rows = len(job.source)
-    shards.mkdir(parents=True, exist_ok=True)
-    (shards / SLOW).unlink(missing_ok=True)  # of an attempt that was interrupted
-    finished: dict[int, Shard] = {}
-    for start in range(0, rows, SHARD_ROWS):
-        shard = finished_shard(_shard_folder(shards, start))
-        if shard is not None:
-            job.check(shard.failures)
-            finished[start] = shard
-    missing = [start for start in range(0, rows, SHARD_ROWS) if start not in finished]
-    left = sum(min(SHARD_ROWS, rows - start) for start in missing)
-    if finished:
-        logger.info("%d of %d rows were prepared before an interruption", rows - left, rows)
-    with progress(f"Preparing {job.source.name}", left, job.shown) as done:
-        tasks = (
-            ShardTask(
-                job.source.graphs.part(start, min(start + SHARD_ROWS, rows)),
-                start, job.lifting, job.encodings, _shard_folder(shards, start),
-            )
-            for start in missing
-        )  # fmt: skip
-        for start, shard in job.executor(tasks) if missing else ():
-            job.check(shard.failures)
-            finished[start] = shard
-            done(min(SHARD_ROWS, rows - start))
-    in_order = [finished[start] for start in sorted(finished)]
-    failures = tuple(failure for shard in in_order for failure in shard.failures)
-    slow = slow_parts(in_order)
-    if slow is not None:
-        logger.warning("%s: %s", job.source.name, slow)
-    stores = [shard.folder for shard in in_order if shard.complexes]
-    if not stores:
-        example = f"; row {failures[0].row}: {failures[0].reason}" if failures else ""
+def _make(job: _Job, shards: Path, folder: Path, meta: Mapping[str, object]) -> _Stored:
+    assembly = Assembly(job.source, job.lifting, job.encodings, shards)
+    made = assembly.assembled(job.executor, job.check, job.shown)
+    if made.slow is not None:
+        logger.warning("%s: %s", job.source.name, made.slow)
+    if not made.store.complexes:
+        first = f"; row {made.failures[0].row}: {made.failures[0].reason}" if made.failures else ""
         raise NoComplexError(
-            f"{job.source.name}: none of {rows} rows has a complex{example}",
-            tuple((failure.row, failure.reason) for failure in failures),
+            f"{job.source.name}: none of {len(job.source)} rows has a complex{first}",
+            tuple((failure.row, failure.reason) for failure in made.failures),
         )
-    meta = {
+    told = {
+        **meta,
         "source": job.source.name,
         "cellformer": __version__,
         "lifting": repr(job.lifting),
         "encodings": [repr(encoding) for encoding in job.encodings],
-        "failures": [[f.row, f.reason, f.over_limit] for f in failures],
+        "failures": [[f.row, f.reason, f.over_limit] for f in made.failures],
     }
-    merge_stores(stores, folder, meta)
-    return _Stored(open_ragged(folder)[0], failures, slow)
+    made.store.finish(folder, told)
+    return _Stored(open_ragged(folder)[0], made.failures, made.slow)
 
 
 def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> int:
@@ -389,7 +356,3 @@ def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> in
         reason = "it is defined in an interactive session"
     logger.warning("prepared in one process, as a function cannot be sent to others: %s", reason)
     return 0
-
-
-def _shard_folder(shards: Path, start: int) -> Path:
-    return shards / f"rows-{start:09d}"

@@ -2,16 +2,19 @@
 
 import json
 import logging
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
+
+from cellformer.basics.archives import read_arrays
 from cellformer.basics.causes import raise_of_process
 from cellformer.basics.files import replace_atomically
-from cellformer.basics.sealed import FaultError, read_sealed, sealed
-from cellformer.complexes.many.store import open_ragged, save_ragged
+from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.store import complexes_of
+from cellformer.complexes.many.writing import arrays_of
 from cellformer.data.dataset import GraphSequence
 from cellformer.data.preparing.making import Failure, failure_of, make
 from cellformer.encodings.encode import Encoding
@@ -20,14 +23,21 @@ from cellformer.lifting.lift import Lifting
 logger = logging.getLogger(__name__)
 
 SHARD_ROWS = 256
+"""Rows of each of the first shards, so that a small set is shared by many processes."""
+LARGE_ROWS = 2048
+"""Rows of each of the others, some seconds of work: what a worker loses that is killed."""
+SMALL_SHARDS = 512
+"""How many are small. Where a shard begins does not depend on how many rows come after it."""
+RECORD = "record"
+"""Among the arrays of a shard, the text of what is told of it."""
 SLOW = "slow"  # the file beside the shards that says that the log has been told
 
 
 @dataclass(frozen=True)
 class Shard:
-    """The finished rows ``start:stop``; its store is absent where all rows failed."""
+    """Finished rows; there are no complexes where all failed."""
 
-    folder: Path
+    file: Path
     failures: tuple[Failure, ...]
     complexes: int
     slow: str | None = None
@@ -46,10 +56,13 @@ class SlowParts:
         return f"{self.count} of {self.of} parts were prepared one by one: {self.cause}"
 
 
-def slow_parts(shards: Sequence[Shard]) -> SlowParts | None:
-    """Those of some shards; None where there are none."""
-    causes = [shard.slow for shard in shards if shard.slow is not None]
-    return SlowParts(len(causes), len(shards), causes[0]) if causes else None
+def shard_bounds(rows: int) -> Iterator[tuple[int, int]]:
+    """Where each shard of so many rows begins and ends."""
+    start = number = 0
+    while start < rows:
+        stop = min(start + (SHARD_ROWS if number < SMALL_SHARDS else LARGE_ROWS), rows)
+        yield start, stop
+        start, number = stop, number + 1
 
 
 def prepare_shard(
@@ -57,7 +70,7 @@ def prepare_shard(
     start: int,
     lifting: Lifting,
     encodings: Sequence[Encoding],
-    folder: Path,
+    file: Path,
 ) -> Shard:
     """Lifts, encodes and stores ``graphs``, the rows of the source from ``start`` on.
 
@@ -67,7 +80,7 @@ def prepare_shard(
 
     def tell(cause: str) -> None:
         try:
-            (folder.parent / SLOW).open("x").close()
+            (file.parent / SLOW).open("x").close()
         except FileExistsError:
             return
         logger.warning(
@@ -77,35 +90,37 @@ def prepare_shard(
             cause,
         )
 
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     made = make(graphs, start, lifting, encodings, tell)
-    shutil.rmtree(folder, ignore_errors=True)  # of an interrupted attempt
-    count = 0 if made.complexes is None else len(made.complexes)
-    if made.complexes is not None:
-        save_ragged(made.complexes, folder)
-    record = {
-        "complexes": count,
-        "failures": [[f.row, f.reason, f.over_limit] for f in made.failures],
-        "slow": made.slow,
-    }
-    with replace_atomically(_record(folder), durable=False) as unfinished:
-        unfinished.write_text(json.dumps(sealed(record)), encoding="utf-8")
-    return Shard(folder, made.failures, count, made.slow)
+    shard = Shard(
+        file, made.failures, 0 if made.complexes is None else len(made.complexes), made.slow
+    )
+    arrays = {} if made.complexes is None else arrays_of(made.complexes)
+    text = json.dumps(
+        [shard.complexes, [[f.row, f.reason, f.over_limit] for f in made.failures], made.slow]
+    )
+    record = np.frombuffer(text.encode(), np.uint8)
+    with (
+        replace_atomically(file, durable=False) as unfinished,
+        unfinished.open("wb") as stream,
+    ):
+        np.savez(stream, allow_pickle=False, **arrays, **{RECORD: record})
+    return shard
 
 
 @dataclass(frozen=True, eq=False)
 class ShardTask:
-    """A shard to be made, anywhere that sees its folder; making it again is harmless."""
+    """A shard to be made, anywhere that sees its file; making it again is harmless."""
 
     graphs: GraphSequence
     start: int
     lifting: Lifting
     encodings: tuple[Encoding, ...]
-    folder: Path
+    file: Path
 
     def __call__(self) -> Shard:
         """Raises as `prepare_shard` does."""
-        return prepare_shard(self.graphs, self.start, self.lifting, self.encodings, self.folder)
+        return prepare_shard(self.graphs, self.start, self.lifting, self.encodings, self.file)
 
 
 ShardExecutor: TypeAlias = Callable[[Iterable[ShardTask]], Iterator[tuple[int, Shard]]]
@@ -114,32 +129,33 @@ ShardExecutor: TypeAlias = Callable[[Iterable[ShardTask]], Iterator[tuple[int, S
 Tasks hold graphs, so few are taken at a time. What a task raises is raised."""
 
 
-def finished_shard(folder: Path) -> Shard | None:
+def read_shard(file: Path) -> tuple[Shard, RaggedComplexes | None]:
+    """A shard and its complexes, compared with the checksums of the archive.
+
+    Raises FileNotFoundError, and ValueError, naming the file, where it is damaged.
+    """
+    arrays = read_arrays(file)
+    try:
+        complexes, failures, slow = json.loads(arrays.pop(RECORD).tobytes())
+        shard = Shard(file, tuple(failure_of(each) for each in failures), complexes, slow)
+        ranks = sum(name.endswith("_faces") for name in arrays)
+        found = complexes_of(arrays, ranks) if complexes else None
+        if found is not None and len(found) != complexes:
+            raise ValueError(f"it counts {complexes} complexes and holds {len(found)}")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} is damaged ({error})") from None
+    return shard, found
+
+
+def finished_shard(file: Path) -> Shard | None:
     """A shard that an earlier attempt finished; None, told in the log if it is a damaged one, if it
     has to be made.
     """
-    file = _record(folder)
-    if not file.exists():
-        return None
     try:
-        record = read_sealed(file)
-        shard = Shard(
-            folder,
-            tuple(failure_of(each) for each in record["failures"]),
-            record["complexes"],
-            record["slow"],
-        )
-        if shard.complexes and len(open_ragged(folder)[0]) != shard.complexes:
-            raise ValueError(f"{file} counts {shard.complexes} complexes, {folder} has others")
-    except FaultError as error:
-        logger.warning("%s; it is made again", error.fault)
-    except (OSError, KeyError, TypeError, ValueError) as error:
+        return read_shard(file)[0]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
         raise_of_process(error)
-        logger.warning("%s is damaged (%r); it is made again", file, error)
-    else:
-        return shard
-    return None
-
-
-def _record(folder: Path) -> Path:
-    return folder.with_suffix(".json")
+        logger.warning("%s; it is made again", error)
+        return None

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from cellformer.basics.lost import LostProcessError
-from cellformer.complexes.many.store import MANIFEST
 from cellformer.data.preparing.shards import Shard, ShardTask, finished_shard
 from cellformer.experiments.ray.cluster import (
     LOCAL,
@@ -41,7 +40,7 @@ class RayShards:
             return
         with (
             connected(self.address, cpus=1.0),
-            meeting_place(first.folder.parent) as place,
+            meeting_place(first.file.parent) as place,
         ):
             yield from self._made(chain([first], remaining), place)
 
@@ -82,11 +81,10 @@ class RayShards:
                 f"the rows from {task.start} on were lost {self.retries + 1} times with their "
                 f"worker: {reason(error)[:300]}. Finished parts are kept; call again"
             ) from error
-        # What it holds is compared with its checksums when all shards are merged.
-        store = [shard.folder / MANIFEST] if shard.complexes else []
-        if not all(map(appears, [shard.folder.with_suffix(".json"), *store])):
+        # What it holds is compared with its checksums when it is appended to the store.
+        if not appears(shard.file):
             raise NotSharedError(
-                f"{shard.folder} was made by a worker, but {socket.gethostname()} does not see it; "
+                f"{shard.file} was made by a worker, but {socket.gethostname()} does not see it; "
                 "the cache (CELLFORMER_CACHE) has to lie on a file system that all workers share"
             )
         return shard
@@ -95,4 +93,4 @@ class RayShards:
 def _make(task: ShardTask, place: Path) -> Shard:
     """What a worker does; a shard that a lost worker had finished is taken as it is."""
     check_shared(place)
-    return finished_shard(task.folder) or task()
+    return finished_shard(task.file) or task()

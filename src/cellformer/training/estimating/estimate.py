@@ -11,10 +11,12 @@ from cellformer.complexes.batches.batch import collate
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.descriptors import concatenate_descriptors
 from cellformer.complexes.many.ragged import RaggedRank
+from cellformer.complexes.many.writing import stored_type
 from cellformer.complexes.piece import piece
 from cellformer.data.dataset import GraphSequence, GraphSet, SmilesList
 from cellformer.data.flat import FlatGraphs
 from cellformer.data.preparation import Preparation
+from cellformer.data.preparing.shards import shard_bounds
 from cellformer.encodings.encode import Encoding, encode
 from cellformer.lifting.lift import LiftingLimitError
 from cellformer.model.config import DescriptorShape
@@ -30,8 +32,8 @@ PROBE_CELLS = 50_000
 """The encodings of a larger complex are timed on a piece of it."""
 PROBE_NUMBERS = 2_000_000
 """Cells times width, about, of the batch that a step of training is tried with."""
-FILE_HEADER, MANIFEST_ENTRY = 128, 250
-"""Bytes of a store for each of its arrays, beside the numbers."""
+FILE_HEADER, MANIFEST_ENTRY, PART_ENTRY = 128, 137, 135
+"""Bytes of a store for each of its arrays, beside the numbers; the last for each shard too."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,13 @@ def stored_bytes(cells: CellComplex, encoding_columns: int) -> int:
     """The numbers that a store keeps of a complex with so many columns of encodings, in bytes."""
     total = 0 if cells.descriptors is None else cells.descriptors.counts.nbytes
     for rank, (count, rows) in enumerate(zip(cells.num_cells, cells.features, strict=True)):
-        columns = sum(rows.columns) + encoding_columns
-        total += 8 + 8 * count + 5 * cells.boundary(rank).nnz + 4 * columns * count
+        faces = cells.boundary(rank).indices
+        numbers = rows.continuous.shape[1] + rows.signed.shape[1] + encoding_columns
+        narrow = (("faces", faces), ("discrete", rows.discrete), ("face_offsets", np.arange(count)))
+        total += 8 + 4 * numbers * count + len(faces)  # of which each has a sign
+        total += sum(
+            array.size * stored_type(f"rank{rank}_{name}", array).itemsize for name, array in narrow
+        )
     return total
 
 
@@ -181,7 +188,9 @@ def _summary(
         spread += counts.std(axis=0, ddof=1) if len(drawn) > 1 else np.nan
     valid = scale * sum(look.failure is None for look in drawn)
     ranks = counts.shape[1]
-    files = (len(RaggedRank.ARRAYS) * ranks + 1) * (FILE_HEADER + MANIFEST_ENTRY)
+    shards = sum(1 for _ in shard_bounds(len(source)))
+    of_array = FILE_HEADER + MANIFEST_ENTRY + PART_ENTRY * shards
+    files = (len(RaggedRank.ARRAYS) * ranks + 1) * of_array
     return Estimate(
         len(source),
         len(drawn),

@@ -53,7 +53,9 @@ def table_of(plans: Sequence[Planned]) -> pd.DataFrame:
             "nodes": [plan.machines.nodes for plan in plans],
             "processes": [plan.machines.processes for plan in plans],
             "prepare_hours": [plan.preparation.seconds / 3600 for plan in plans],
-            "of_it_merging": [plan.preparation.merge / plan.preparation.seconds for plan in plans],
+            "of_it_appending": [
+                plan.preparation.append / plan.preparation.seconds for plan in plans
+            ],
             "shards_wait_for": [plan.preparation.bound for plan in plans],
             "sent_gb": [plan.preparation.sent_bytes / 1e9 for plan in plans],
             "disk_gb": [plan.preparation.disk_bytes / 1e9 for plan in plans],

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from cellformer.data.preparing.shards import SHARD_ROWS
+from cellformer.data.preparing.shards import LARGE_ROWS, SHARD_ROWS, SMALL_SHARDS
 from cellformer.training.estimating.machines import Machines
 from cellformer.training.estimating.rates import PreparationRates
 
@@ -27,43 +27,45 @@ class PreparationTime:
     open: float
     """To read the source."""
     make: float
-    """To make all shards."""
-    merge: float
-    """To put them into one store, in one process."""
+    """To make all shards and to append them to the store."""
+    append: float
+    """Of it, what the process that hands out shards does to append them, one after the other."""
     bound: str
     """What the making of the shards waits for most of the time."""
     busy: float
     """The part of the making in which that is at work."""
     disk_bytes: float
-    """Shards and store, which lie beside each other at the end."""
+    """The store, and shards that are not yet appended."""
     sent_bytes: float
     """From the process that hands out shards to the workers."""
 
     @property
     def seconds(self) -> float:
         """Of all parts."""
-        return self.open + self.make + self.merge
+        return self.open + self.make
 
 
 def preparation_time(rates: PreparationRates, rows: int, machines: Machines) -> PreparationTime:
     """Plays through what `LocalProcesses` and `RayShards` do with so many rows.
 
-    One process cuts shards out and hands them to workers, at most two for each, and looks at each
-    that another machine has made; a worker makes one at a time and writes it to the storage that
-    all share. A shard whose machine fails is made again. Random numbers are the same every time.
+    One process cuts shards out and hands them to workers, at most two for each, takes each that
+    was made and appends it to the store; a worker makes one at a time and writes it to the storage
+    that all share. A shard whose machine fails is made again. Random numbers are the same every
+    time. All shards of a large set are taken to be as large as most of them.
     """
-    shards = math.ceil(rows / SHARD_ROWS)
+    size = SHARD_ROWS if rows <= SMALL_SHARDS * SHARD_ROWS else LARGE_ROWS
+    shards = math.ceil(rows / size)
     played = min(shards, max(MOST_SHARDS, 5 * machines.all_processes))
-    seconds, busy = _Play(rates, machines, played).seconds()
+    seconds, busy = _Play(rates, machines, played, size).seconds()
     bound = max(busy, key=lambda name: busy[name])
-    stored = rates.stored_bytes * rows
+    waiting = min(2 * machines.all_processes * size, rows)
     return PreparationTime(
         rates.open_seconds * rows,
         seconds * shards / played,
-        max(rates.merge_seconds * rows, 2 * stored / machines.storage_bytes),
+        busy["appending"] * shards / played,
         bound,
         min(busy[bound] / seconds, 1.0),
-        2 * stored,
+        rates.stored_bytes * (rows + waiting),
         rates.sent_bytes * rows,
     )
 
@@ -71,31 +73,33 @@ def preparation_time(rates: PreparationRates, rows: int, machines: Machines) -> 
 class _Play:
     """Events in the order of their times, then of their numbers: (time, number, what, shard)."""
 
-    def __init__(self, rates: PreparationRates, machines: Machines, shards: int):
+    def __init__(self, rates: PreparationRates, machines: Machines, shards: int, size: int):
         random = np.random.default_rng(0)
-        self.making = random.choice(rates.make_seconds, shards).tolist()
+        measured = size // SHARD_ROWS  # shards of the size of those that were measured, in one
+        self.making = random.choice(rates.make_seconds, (shards, measured)).sum(axis=1).tolist()
         self.random = random
         apart = machines.nodes > 1
-        sent = SHARD_ROWS * rates.sent_bytes / machines.network_bytes if apart else 0.0
-        self.hand = rates.cut_seconds + sent
+        sent = size * rates.sent_bytes / machines.network_bytes if apart else 0.0
+        self.hand = measured * rates.cut_seconds + sent
         self.collect = RAY_SECONDS if apart else 0.0
-        self.write = SHARD_ROWS * rates.stored_bytes / machines.storage_bytes
+        self.write = size * rates.stored_bytes / machines.storage_bytes
+        self.append = max(size * rates.append_seconds, 2 * self.write)  # read, and written
         self.failing = machines.failures / DAY  # a second and machine
         self.restart = 60 * machines.restart
         self.room = 2 * machines.all_processes
         self.free = machines.all_processes
         self.waiting: deque[int] = deque()  # handed out, not begun
-        self.ready: deque[int] = deque()  # written, not looked at
+        self.ready: deque[int] = deque()  # written, not appended
         self.events: list[tuple[float, int, str, int]] = []
         self.numbers = itertools.count()
         self.left, self.running = deque(range(shards)), 0
         self.is_idle = True  # the process that hands out
         self.storage_free = 0.0
-        self.busy = {"processes": 0.0, "handing out": 0.0, "storage": 0.0}
+        self.busy = {"processes": 0.0, "handing out": 0.0, "storage": 0.0, "appending": 0.0}
         self.processes = machines.all_processes
 
     def seconds(self) -> tuple[float, dict[str, float]]:
-        """Until the last shard was looked at, and how long each of them was at work."""
+        """Until the last shard was appended, and how long each of them was at work."""
         now = 0.0
         self._hand_out(now)
         while self.events:
@@ -147,4 +151,5 @@ class _Play:
         elif self.ready:
             self.is_idle = False
             self.busy["handing out"] += self.collect
-            self._at(now + self.collect, "collected", self.ready.popleft())
+            self.busy["appending"] += self.append
+            self._at(now + self.collect + self.append, "collected", self.ready.popleft())

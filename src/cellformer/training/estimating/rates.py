@@ -13,12 +13,13 @@ import torch
 from jaxtyping import Float64
 
 from cellformer.complexes.batches.batch import CellBatch
+from cellformer.complexes.many.growing import GrowingStore
 from cellformer.complexes.many.ragged import RaggedComplexes
-from cellformer.complexes.many.store import merge_stores, open_ragged
+from cellformer.complexes.many.store import open_ragged
 from cellformer.data.dataset import GraphSet
 from cellformer.data.loading.loader import batches
 from cellformer.data.preparation import Preparation
-from cellformer.data.preparing.shards import SHARD_ROWS, Shard, ShardTask
+from cellformer.data.preparing.shards import SHARD_ROWS, Shard, ShardTask, read_shard
 from cellformer.model.config import DataShape, DescriptorShape, ModelConfig
 from cellformer.model.described import CellModel, cell_model
 from cellformer.model.plans.named import attention_plan
@@ -48,8 +49,8 @@ class PreparationRates:
     """Of a row on its way to a worker."""
     stored_bytes: float
     """Of the complex of a row on disk."""
-    merge_seconds: float
-    """To put the complex of one row into the store of all."""
+    append_seconds: float
+    """To append the complex of one row to the store of all, in the process that hands out."""
     verify_seconds: float
     """To compare the complex of one row with its checksum when the store is opened."""
 
@@ -131,7 +132,7 @@ def _prepared(
         cutting = time.perf_counter()
         task = ShardTask(
             source.graphs.part(start, stop), start, preparation.whole_lifting,
-            preparation.encodings, folder / f"rows-{start:09d}",
+            preparation.encodings, folder / f"rows-{start:09d}.npz",
         )  # fmt: skip
         written = len(pickle.dumps(task))
         making = time.perf_counter()
@@ -147,9 +148,12 @@ def _prepared(
             shards.append(shard)
     if not shards:
         raise ValueError(f"{source.name}: none of the {looked} rows looked at has a complex")
-    merging = time.perf_counter()
-    merge_stores([shard.folder for shard in shards], folder / "store")
-    merged = time.perf_counter()
+    appending = time.perf_counter()
+    growing = GrowingStore(folder / "growing")
+    for shard in shards:
+        growing.append(read_shard(shard.file)[1])
+    growing.finish(folder / "store", {})
+    appended = time.perf_counter()
     complexes = open_ragged(folder / "store")[0]
     verified = time.perf_counter()
     size = sum(file.stat().st_size for file in (folder / "store").iterdir())
@@ -161,8 +165,8 @@ def _prepared(
             np.array(make),
             sent / looked,
             size / looked,
-            (merged - merging) / looked,
-            (verified - merged) / looked,
+            (appended - appending) / looked,
+            (verified - appended) / looked,
         ),
         complexes,
     )

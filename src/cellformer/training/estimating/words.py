@@ -126,8 +126,8 @@ def told_of_plans(plans: Sequence[Planned]) -> Iterator[str]:
         yield f"{plan.rows:,} rows, {nodes}{machines.processes} {several}:"
         yield (
             f"  preparation {time_text(made.seconds)}: reading {time_text(made.open)}, shards "
-            f"{time_text(made.make)} ({made.bound} busy for {made.busy:.0%} of it), merging "
-            f"{time_text(made.merge)}; {size_text(made.disk_bytes)} of disk"
+            f"{time_text(made.make)} ({made.bound} busy for {made.busy:.0%} of it), appending them "
+            f"{time_text(made.append)} of it; {size_text(made.disk_bytes)} of disk"
             + (f", {size_text(made.sent_bytes)} sent" if machines.nodes > 1 else "")
         )
         yield f"  checking the store before the first epoch: {time_text(epoch.open)}"
