@@ -33,8 +33,12 @@ SMALL, LARGE = "surfaces", "surfaces-10x"
 TARGETS = ("orientable", "genus", "betti_1", "betti_1_mod_2", "betti_2")
 ENCODINGS = "hodgelap:1"
 POOLING: dict[str, Pooling] = {
-    "orientable": "mean", "genus": "sum", "betti_1": "sum", "betti_1_mod_2": "sum", "betti_2": "sum",
-}  # fmt: skip
+    "orientable": "mean",
+    "genus": "sum",
+    "betti_1": "sum",
+    "betti_1_mod_2": "sum",
+    "betti_2": "sum",
+}
 """Of ours; that of the others is the sum. The better one of mean and sum on the validation part,
 with seed 0, for `orientable` and `genus`, which stands for all that is counted."""
 DRAWS = 1, 2, 3
