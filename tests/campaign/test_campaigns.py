@@ -92,7 +92,7 @@ def test_a_kill_meets_whom_it_is_meant_for_and_who_is_left_is_told(whom, command
         "import subprocess, sys\n"
         "sys.exit(subprocess.call([sys.executable, '-c', 'import time; time.sleep(60)']))\n"
     )
-    ended = commands(tmp_path, "lift", "C", "--import", "own.py", kill=Kill(0.5, whom))
+    ended = commands(tmp_path, "lift", "C", "--import", "own.py", kill=Kill(1.0, whom))
     assert ended.hit
     assert ("time.sleep" in ended.hit) == (whom == "child")
     assert ended.killed == (whom != "child")

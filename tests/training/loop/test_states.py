@@ -1,6 +1,7 @@
 import logging
 import os
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
@@ -52,8 +53,12 @@ def run(stopped, tmp_path):
 
 
 def damage(file):
+    """Changes a bit of the largest part of the archive; between parts there are bytes unread."""
+    with zipfile.ZipFile(file) as archive:
+        part = max(archive.infolist(), key=lambda part: part.file_size)
+        inside = archive.read(part)
     data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 16
+    data[data.index(inside) + len(inside) // 2] ^= 16
     file.write_bytes(data)
 
 

@@ -106,7 +106,7 @@ class LocalPairs:
             (rank,),
             (0,),
             (rank - 1,),
-            np.diff(cells.face_offsets[cells.offsets]),
+            np.diff(cells.face_offsets[cells.offsets]).astype(np.int64),
             torch.from_numpy(np.array(cells.face_offsets, np.int64)),
             torch.from_numpy(np.array(cells.faces, np.int32)),
             torch.zeros(len(cells.faces), dtype=torch.int8),
