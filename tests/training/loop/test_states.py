@@ -53,12 +53,14 @@ def run(stopped, tmp_path):
 
 
 def damage(file):
-    """Changes a bit of the largest part of the archive; between parts there are bytes unread."""
-    with zipfile.ZipFile(file) as archive:
-        part = max(archive.infolist(), key=lambda part: part.file_size)
-        inside = archive.read(part)
+    """Changes a bit; of an archive in its largest part, as there are bytes unread between parts."""
     data = bytearray(file.read_bytes())
-    data[data.index(inside) + len(inside) // 2] ^= 16
+    place = len(data) // 2
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            inside = max(map(archive.read, archive.namelist()), key=len)
+        place = data.index(inside) + len(inside) // 2
+    data[place] ^= 16
     file.write_bytes(data)
 
 
