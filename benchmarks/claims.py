@@ -313,6 +313,9 @@ LEARNERS = {
 }
 
 
+COUNTED = ("genus", "betti_1", "betti_1_mod_2")
+
+
 def _of_campaigns() -> Iterator[Claim]:
     page, sittings = "docs/reliability.md", campaigns.read(campaigns.KEPT)
     last = campaigns.latest(sittings)
@@ -346,6 +349,19 @@ def _of_topology() -> Iterator[Claim]:
     same, larger = _correlations(walks).split(" | ")
     words = f"With walks instead (`rwbspe:8+rwpe:8`) it reaches {same} and {larger}."
     yield Claim(TOPOLOGY, words, file)
+    yield from _of_counts()
+    yield from _of_fields()
+
+
+def _of_counts() -> Iterator[Claim]:
+    file = "topology/surfaces.json"
+    found = kept_json(file)["targets"]
+    for name, words in LEARNERS.items():
+        told = " | ".join(_accuracies(found[target][name]) for target in COUNTED)
+        yield Claim(TOPOLOGY, f"| {words} | {told} |", file)
+
+
+def _of_fields() -> Iterator[Claim]:
     file = "topology/fields.json"
     flows, paths = (kept_json(file)["sets"][name] for name in ("flows", "trajectories"))
     for words, flow, path in (
@@ -381,6 +397,15 @@ def _correlations(scores: list[dict[str, Any]]) -> str:
         values = [score["correlation"][where] for score in scores]
         told.append(f"{sum(values) / len(values):.2f} ({min(values):.2f})")
     return " | ".join(told)
+
+
+def _accuracies(scores: list[dict[str, Any]]) -> str:
+    """The mean of the seeds, on surfaces of the same sizes and on larger ones."""
+    told = []
+    for where in ("surfaces", "surfaces-10x"):
+        values = [score["accuracy"][where] for score in scores]
+        told.append(f"{sum(values) / len(values):.2f}")
+    return ", ".join(told)
 
 
 def _share(ring: dict[str, int], what: str) -> str:
