@@ -110,7 +110,9 @@ def check_values(parser: Parser, read: Namespace) -> None:
                 "it some, as in {training: {epochs: 5}}"
             )
     for action in command._actions:
-        allowed = action.default is None or type(None) in get_args(_type_of(action))
+        allowed = action.default is None or type(None) in get_args(
+            getattr(action, "_typehint", None)
+        )
         if not allowed and chosen.get(action.dest, action.default) is None:
             told = "cannot be null; leave it out, or give it a value"
             raise ValueError(f"{_where(action.dest)} {told}")
@@ -119,10 +121,6 @@ def check_values(parser: Parser, read: Namespace) -> None:
 def _where(field: str) -> str:
     file = Parser.fields_of.get(field)
     return f"{file}: {field}" if file else f"--{field}"
-
-
-def _type_of(action: Action) -> Any:
-    return getattr(action, "_typehint", None)
 
 
 def add_output(parser: Parser, what: str) -> None:

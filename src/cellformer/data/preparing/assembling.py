@@ -116,7 +116,7 @@ class Assembly:
                 logger.warning("%s; it is made again", error)
                 self._task(start, bounds[start])()
                 shard, complexes = read_shard(file)
-            told = [[f.row, f.reason, f.over_limit] for f in shard.failures]
+            told = [failure.told() for failure in shard.failures]
             store.append(complexes, json.dumps([told, shard.slow]))
             file.unlink()
 

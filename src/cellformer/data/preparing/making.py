@@ -40,6 +40,10 @@ class Failure:
     reason: str
     over_limit: bool  # the graph is valid, but the lifting gave up
 
+    def told(self) -> list[object]:
+        """It as JSON holds it; `failure_of` is the inverse."""
+        return [self.row, self.reason, self.over_limit]
+
 
 def failure_of(told: object) -> Failure:
     """What JSON holds of a failure; raises ValueError where that is something else."""

@@ -335,7 +335,7 @@ def _make(job: _Job, shards: Path, folder: Path, meta: Mapping[str, object]) -> 
         "cellformer": __version__,
         "lifting": repr(job.lifting),
         "encodings": [repr(encoding) for encoding in job.encodings],
-        "failures": [[f.row, f.reason, f.over_limit] for f in made.failures],
+        "failures": [failure.told() for failure in made.failures],
     }
     made.store.finish(folder, told)
     return _Stored(open_ragged(folder)[0], made.failures, made.slow)

@@ -96,9 +96,8 @@ def prepare_shard(
         file, made.failures, 0 if made.complexes is None else len(made.complexes), made.slow
     )
     arrays = {} if made.complexes is None else arrays_of(made.complexes)
-    text = json.dumps(
-        [shard.complexes, [[f.row, f.reason, f.over_limit] for f in made.failures], made.slow]
-    )
+    told = [failure.told() for failure in shard.failures]
+    text = json.dumps([shard.complexes, told, shard.slow])
     record = np.frombuffer(text.encode(), np.uint8)
     with (
         replace_atomically(file, durable=False) as unfinished,
