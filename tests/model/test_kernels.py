@@ -6,9 +6,12 @@ from hypothesis.extra.numpy import arrays
 from sklearn.gaussian_process.kernels import Matern
 
 from cellformer.chemistry.fingerprints import fingerprint_counts
+from cellformer.model.descriptors.common_counts import common_counts
 from cellformer.model.descriptors.kernels import (
     BLOCK,
+    ROWS,
     KernelWeights,
+    common_row_by_row,
     near_values,
     shared_by_products,
     shared_counts,
@@ -33,6 +36,23 @@ def test_shared_counts_are_those_of_a_loop(counts, others):
     expected = [[by_hand(one, other) for other in others] for one in counts]
     shape = 1, len(counts), len(others)
     np.testing.assert_allclose(found, np.reshape(expected, shape), rtol=1e-6)
+
+
+@given(
+    arrays(np.uint8, st.tuples(st.integers(0, 4), st.just(6))),
+    arrays(np.uint8, st.tuples(st.just(6), st.integers(0, 40))),
+    st.sampled_from([1, 2, 3, 6]),
+)
+def test_what_is_compiled_counts_what_rows_count_one_by_one(counts, turned, width):
+    counts, turned = torch.from_numpy(counts), torch.from_numpy(turned)
+    expected = common_row_by_row(counts, turned, width)
+    assert torch.equal(common_counts(counts, turned, width), expected)
+
+
+def test_many_rows_are_compared_in_parts():
+    counts = torch.randint(0, 3, (ROWS + 3, 4), dtype=torch.uint8)
+    found, alone = shared_counts(counts, counts[:2]), shared_counts(counts[-1:], counts[:2])
+    assert torch.equal(found[:, -1:], alone)
 
 
 @given(

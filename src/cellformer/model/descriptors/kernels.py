@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Float32, Int64, UInt8
+from jaxtyping import Float, Float32, Int32, Int64, UInt8
 from torch import Tensor
+
+from cellformer.model.descriptors.common_counts import common_counts
 
 BLOCK = 2048
 """Columns of counts that are compared by themselves: those of one fingerprint."""
+ROWS = 256
+"""That are compared with all others at once."""
 STEPS = 4096
 """Counts of references that are compared at once where a model is exported."""
 
@@ -31,17 +35,38 @@ def shared_counts(
     blocks = fingerprints_in(counts.shape[1])
     width = counts.shape[1] // blocks
     turned = others.t().contiguous()  # a row of it for each column: those of a few are read
-    own, other = _totals(counts, width), _totals(others, width)
-    alike = torch.zeros(blocks, len(counts), len(others), device=counts.device)
-    for number, row in enumerate(counts):
-        for block, (mine, theirs) in enumerate(zip(own[number], other.t(), strict=True)):
-            part = slice(block * width, (block + 1) * width)
-            present = row[part].nonzero()[:, 0]
-            smaller = torch.minimum(turned[part][present], row[part][present][:, None])
-            common = smaller.sum(0, dtype=torch.int32)
-            union = mine + theirs - common
-            alike[block, number] = torch.where(union > 0, common / union.clamp(min=1), 1.0)
+    # All that the others have is what they have in common with a row that has most of everything.
+    total = _common(counts.new_full((1, counts.shape[1]), 255), turned, width)
+    alike = torch.empty(blocks, len(counts), len(others), device=counts.device)
+    for begin in range(0, len(counts), ROWS):
+        rows = slice(begin, begin + ROWS)
+        common = _common(counts[rows], turned, width)
+        union = _totals(counts[rows], width).t()[:, :, None] + total - common
+        alike[:, rows] = torch.where(union > 0, common / union.clamp(min=1), 1.0)
     return alike
+
+
+def _common(
+    counts: UInt8[Tensor, "row count"], turned: UInt8[Tensor, "count other"], width: int
+) -> Int32[Tensor, "fingerprint row other"]:
+    if counts.device.type == "cpu":
+        return common_counts(counts, turned, width)
+    return common_row_by_row(counts, turned, width)
+
+
+def common_row_by_row(
+    counts: UInt8[Tensor, "row count"], turned: UInt8[Tensor, "count other"], width: int
+) -> Int32[Tensor, "fingerprint row other"]:
+    """`common_counts` on any device."""
+    common = turned.new_zeros(
+        counts.shape[1] // width, len(counts), turned.shape[1], dtype=torch.int32
+    )
+    for number, row in enumerate(counts):
+        for block, part in enumerate(row.split(width)):
+            present = part.nonzero()[:, 0]
+            smaller = torch.minimum(turned[present + block * width], part[present][:, None])
+            common[block, number] = smaller.sum(0, dtype=torch.int32)
+    return common
 
 
 class CountSteps(NamedTuple):
