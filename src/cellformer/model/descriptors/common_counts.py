@@ -22,13 +22,13 @@ def common_counts(
     common = torch.zeros(blocks, len(counts), turned.shape[1], dtype=torch.int32)
     arrays = [each.contiguous().numpy() for each in (counts, turned, common)]
     size = int(counts.count_nonzero()) * turned.shape[1]
-    run([Work(_add_common, size, (*arrays, width))])
+    run([Work(add_common_counts, size, (*arrays, width))])
     return common
 
 
 @kernel
 @no_type_check
-def _add_common(part, parts, counts, turned, common, width):
+def add_common_counts(part, parts, counts, turned, common, width):
     """Adds those of one part of the rows."""
     rows, columns = counts.shape
     for row in range(rows * part // parts, min(rows, rows * (part + 1) // parts)):
