@@ -23,8 +23,8 @@ from tiny import SMILES
 FAST = {"network": 1e9, "storage": 1e9}
 
 
-def preparation(make, *, cut=0.0, stored=0.0, sent=0.0, opened=0.0, append=0.0):
-    return PreparationRates(opened, cut, np.array(make, float), sent, stored, append, 0.0)
+def preparation(make, *, cut=0.0, stored=0.0, sent=0.0, opened=0.0, append=0.0, started=0.0):
+    return PreparationRates(opened, cut, np.array(make, float), sent, stored, append, 0.0, started)
 
 
 def training(cells, *, fixed=0.0, per_cell=1.0, parameters=0, share=1.0):
@@ -71,6 +71,12 @@ def test_parts_that_grow_with_the_rows_are_added():
     short, long = (preparation_time(rates, 256 * n, Machines(**FAST)) for n in (20_000, 2_000_000))
     assert long.make == pytest.approx(100 * short.make, rel=1e-3)
     assert short.disk_bytes == 0  # of what was measured to take none
+
+
+def test_workers_are_started_once_and_only_where_there_are_several():
+    rates = preparation([1.0], started=7.0)
+    assert preparation_time(rates, 256 * 300, Machines(processes=2)).make == 7 + 150
+    assert preparation_time(rates, 256 * 300, Machines()).make == 300
 
 
 def test_shards_of_a_large_set_are_larger():

@@ -27,7 +27,7 @@ class PreparationTime:
     open: float
     """To read the source."""
     make: float
-    """To make all shards and to append them to the store."""
+    """To start the workers, to make all shards and to append them to the store."""
     append: float
     """Of it, what the process that hands out shards does to append them, one after the other."""
     bound: str
@@ -48,23 +48,24 @@ class PreparationTime:
 def preparation_time(rates: PreparationRates, rows: int, machines: Machines) -> PreparationTime:
     """Plays through what `LocalProcesses` and `RayShards` do with so many rows.
 
-    One process cuts shards out and hands them to workers, at most two for each, takes each that
-    was made and appends it to the store; a worker makes one at a time and writes it to the storage
-    that all share. A shard whose machine fails is made again. Random numbers are the same every
-    time. All shards of a large set are taken to be as large as most of them.
+    One process starts workers, cuts shards out and hands them on, at most two for each, takes each
+    that was made and appends it to the store; a worker makes one at a time and writes it to the
+    storage that all share. A shard whose machine fails is made again. Random numbers are the same
+    every time. All shards of a large set are taken to be as large as most of them.
     """
     size = SHARD_ROWS if rows <= SMALL_SHARDS * SHARD_ROWS else LARGE_ROWS
     shards = math.ceil(rows / size)
     played = min(shards, max(MOST_SHARDS, 5 * machines.all_processes))
+    started = rates.start_seconds if machines.all_processes > 1 else 0.0
     seconds, busy = _Play(rates, machines, played, size).seconds()
     bound = max(busy, key=lambda name: busy[name])
     waiting = min(2 * machines.all_processes * size, rows)
     return PreparationTime(
         rates.open_seconds * rows,
-        seconds * shards / played,
+        started + seconds * shards / played,
         busy["appending"] * shards / played,
         bound,
-        min(busy[bound] / seconds, 1.0),
+        min(busy[bound] / (started + seconds), 1.0),
         rates.stored_bytes * (rows + waiting),
         rates.sent_bytes * rows,
     )
