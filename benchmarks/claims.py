@@ -347,7 +347,7 @@ def _of_topology() -> Iterator[Claim]:
     file = "topology/surfaces-walks.json"
     (walks,) = kept_json(file)["targets"]["orientable"].values()
     same, larger = _correlations(walks).split(" | ")
-    words = f"With walks instead (`rwbspe:8+rwpe:8`) it reaches {same} and {larger}."
+    words = f"With walks instead (`rwbspe:8+rwpe:8`) such a model reaches {same} and {larger}."
     yield Claim(TOPOLOGY, words, file)
     yield from _of_counts()
     yield from _of_fields()
@@ -372,10 +372,13 @@ def _of_fields() -> Iterator[Claim]:
     ):
         yield Claim(TOPOLOGY, f"| {words} | {flows[flow][0]:.3f} | {paths[path][0]:.3f} |", file)
     file = "topology/fields-parts.json"
-    scores = kept_json(file)["sets"]["trajectories"]["signed, with parts"]
-    told = ", ".join(f"{score:.3f}" for score in scores)
-    words = f"With `data.hodge_parts true` three seeds reach {told} on `trajectories`"
+    flows, paths = (
+        ", ".join(f"{score:.3f}" for score in kept_json(file)["sets"][name]["signed, with parts"])
+        for name in ("flows", "trajectories")
+    )
+    words = f"With `data.hodge_parts true` three seeds reach {paths} on `trajectories`"
     yield Claim(TOPOLOGY, words, file)
+    yield Claim(TOPOLOGY, f"On `flows` they reach {flows}.", file)
 
 
 def _of_exported() -> Iterator[Claim]:
