@@ -20,7 +20,7 @@ from cellformer.basics.cache import cache_entry, writable_entry
 from cellformer.basics.files import blamed
 from cellformer.basics.owners import clear_once
 from cellformer.complexes.descriptors import with_columns
-from cellformer.complexes.many.growing import FORMAT_VERSION
+from cellformer.complexes.many.manifest import FORMAT_VERSION
 from cellformer.complexes.many.parts import StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, ranges
 from cellformer.complexes.many.store import open_ragged
@@ -32,6 +32,7 @@ from cellformer.data.preparing.assembling import STORE, Assembly
 from cellformer.data.preparing.earlier import Origin, begin_with_earlier
 from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
 from cellformer.data.preparing.making import Failure, PreparationError, failure_of
+from cellformer.data.preparing.mending import mended
 from cellformer.data.preparing.shards import ShardExecutor, SlowParts
 from cellformer.encodings.encode import Encoding
 from cellformer.lifting.lift import Lifting
@@ -272,16 +273,19 @@ def _cached(job: _Job, folder: Path, origin: Origin) -> _Stored:
     except Timeout:
         logger.info("%s is being prepared by another process; waiting for it", job.source.name)
         lock.acquire()
+    shards = folder.with_name(f"{folder.name}.shards")
     try:
         if folder.exists():
             try:
                 return _open(folder)  # another process may have made it meanwhile
             except StoreError as error:
+                found = _mended(job, folder, error.fault, shards)
+                if found is not None:
+                    return found
                 aside = _set_aside(folder)
                 logger.warning("%s; it is kept as %s and made again", error.fault, aside)
         for abandoned in folder.parent.glob(f".{folder.name}.*.tmp"):
             shutil.rmtree(abandoned, ignore_errors=True)
-        shards = folder.with_name(f"{folder.name}.shards")
         with blamed(folder):
             begin_with_earlier(job.source, origin, folder.parent, shards / STORE)
             made = _make(job, shards, folder, origin.meta())
@@ -289,6 +293,18 @@ def _cached(job: _Job, folder: Path, origin: Origin) -> _Stored:
         return made
     finally:
         lock.release()
+
+
+def _mended(job: _Job, folder: Path, fault: str, shards: Path) -> _Stored | None:
+    """What lies in the cache after its damaged parts were made again; None where that is no way."""
+    assembly = Assembly(job.source, job.lifting, job.encodings, shards)
+    if not mended(folder, fault, assembly, job.executor):
+        return None
+    shutil.rmtree(shards, ignore_errors=True)
+    try:
+        return _open(folder)
+    except StoreError:  # its indices point outside though all checksums are right
+        return None
 
 
 def _set_aside(folder: Path) -> Path:
