@@ -13,6 +13,7 @@ import pytest
 from cellformer.basics.files import cache_root
 from cellformer.complexes import examples
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.many.parts import StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.polygons import edge_ends
 from cellformer.complexes.relabel import flip as turn
@@ -316,6 +317,27 @@ def test_only_the_damaged_parts_of_a_store_are_made_again(
     assert {path.name for path in store.parent.iterdir()} == {store.name, f"{store.name}.lock"}
     expected = prepare(cycles(10), LIFTING, ENCODINGS, cache_dir=tmp_path / "other")
     assert_equal(again.complexes, expected.complexes)
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_damage_that_is_found_when_a_part_is_read_is_mended_by_the_next_call(tmp_path, monkeypatch):
+    for module in ("cellformer.basics.verified", "cellformer.complexes.many.store"):
+        monkeypatch.setattr(f"{module}.REMEMBERED_FROM", 1)
+    monkeypatch.setenv("CELLFORMER_CACHE", str(tmp_path))
+    lifting = Recorded(str(tmp_path))
+    prepare(cycles(10), lifting, ENCODINGS)
+    right, store = bytes_in(tmp_path), store_in(tmp_path)
+    flip(store / "rank0_encodings.npy", -3)
+    lifting.seen()
+    opened = prepare(cycles(10), lifting, ENCODINGS).complexes
+    assert opened.take([7]).num_cells.tolist() == [[10, 10, 0]]
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"rank0_encodings\.npy is damaged .* part 2\); begin"):
+            opened.take([7, 8])
+    again = prepare(cycles(10), lifting, ENCODINGS).complexes
+    assert lifting.seen() == [11, 12]
+    assert bytes_in(tmp_path) == right
+    assert again.take([7, 8]).num_cells[:, 0].tolist() == [10, 11]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,16 @@ from cellformer.basics.archives import one_line
 from cellformer.basics.causes import raise_of_process, with_files
 from cellformer.basics.owners import unfinished
 from cellformer.basics.sealed import sha256_of, sha256_of_stretch
-from cellformer.basics.verified import REMEMBERED_FROM, verified_once
+from cellformer.basics.verified import (
+    REMEMBERED_FROM,
+    VerifiedPieces,
+    known_as_verified,
+    verified_once,
+)
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.consistency import fault_of
 from cellformer.complexes.many.growing import GrowingStore
+from cellformer.complexes.many.late_parts import DAMAGED, LateStore
 from cellformer.complexes.many.manifest import (
     Manifest,
     Meta,
@@ -75,7 +82,7 @@ def merge_ragged(
 
 
 def open_ragged(
-    folder: str | os.PathLike[str], verify: bool = True
+    folder: str | os.PathLike[str], verify: bool | Literal["late"] = True
 ) -> tuple[RaggedComplexes, Meta]:
     """Memory-maps a store; returns the complexes and what was remembered with them.
 
@@ -83,6 +90,10 @@ def open_ragged(
     compared with its checksum and every index with what it points at, once in a process, or once
     on a machine where that takes long (see `verified_once`), for as long as the files stay as they
     are. Raises StoreError, naming the file and what to do.
+
+    With ``verify="late"`` a store of 64 MiB or more is opened at once: each of its parts is
+    compared when some of it is first read, which raises the same StoreError. What has been found
+    damaged so is remembered in the folder, and looked for when it is opened again.
     """
     path = Path(folder)
     manifest, meta = read_manifest(path)
@@ -91,24 +102,37 @@ def open_ragged(
     state = _state(path, size) if verify else ""
     arrays = {name: _map_array(path, name, recorded[name]) for name in recorded}
     arrays = _absent_signed(manifest) | arrays
+    place, damaged = path.resolve(), (path / DAMAGED).exists()
+    known = not verify or (_verified.get(place) == state and not damaged)
+    late = verify == "late" and size >= REMEMBERED_FROM and manifest.parts is not None
     try:
+        if late and not (known or damaged or known_as_verified(place, state)):
+            store = LateStore(path, manifest, arrays, VerifiedPieces(place, state))
+            return _counted(path, manifest, store.complexes()), meta
         ragged = complexes_of(arrays, manifest.ranks, manifest.target_rank)
     except KeyError as error:
         raise incomplete(path, error) from None
+    _counted(path, manifest, ragged)
+    if not known:
+        with verified_once(place, state, size) as needed:
+            if needed or damaged:
+                _check_bytes(path, manifest)
+                _check_indices(path, ragged)
+        _verified[place] = state
+        with suppress(OSError):
+            (path / DAMAGED).unlink(missing_ok=True)
+    return ragged, meta
+
+
+def _counted(path: Path, manifest: Manifest, ragged: RaggedComplexes) -> RaggedComplexes:
+    """The same; raises StoreError where it holds another number of complexes than it should."""
     if not ragged.ranks or len(ragged) != manifest.complexes:
         raise StoreError(
             f"{path} holds {len(ragged) if ragged.ranks else 0} complexes where its manifest says "
             f"{manifest.complexes}",
             again(path),
         )
-    place = path.resolve()
-    if verify and _verified.get(place) != state:
-        with verified_once(place, state, size) as needed:
-            if needed:
-                _check_bytes(path, manifest)
-                _check_indices(path, ragged)
-        _verified[place] = state
-    return ragged, meta
+    return ragged
 
 
 def complexes_of(
@@ -137,7 +161,7 @@ def folder_of(ragged: RaggedComplexes) -> Path | None:
     folder: Path | None = None
     for number, rank in enumerate(ragged.ranks):
         for name in RaggedRank.ARRAYS:
-            array = getattr(rank, name)
+            array = rank.lying(name)
             if name == "signed" and not array.shape[1]:
                 continue  # nothing to send, and a store may lack it
             if not isinstance(array, np.memmap) or array.filename is None:
@@ -147,6 +171,11 @@ def folder_of(ragged: RaggedComplexes) -> Path | None:
                 return None
             folder = file.parent
     return folder
+
+
+def is_late(ragged: RaggedComplexes) -> bool:
+    """Whether some of it may still have to be compared with its checksums."""
+    return any(each.is_late for each in (*ragged.ranks, ragged.descriptors) if each is not None)
 
 
 def _absent_signed(manifest: Manifest) -> dict[str, NDArray[Any]]:
@@ -179,7 +208,8 @@ def _state(path: Path, size: int) -> str:
 
 def _files(path: Path) -> dict[str, os.stat_result]:
     try:
-        return {entry.name: entry.stat() for entry in os.scandir(path)}
+        entries = (entry for entry in os.scandir(path) if entry.name != DAMAGED)
+        return {entry.name: entry.stat() for entry in entries}
     except OSError as error:
         raise_of_process(error)
         raise StoreError(f"{path} cannot be read ({error})", again(path)) from None

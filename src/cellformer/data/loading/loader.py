@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from cellformer.complexes.batches.batch import CellBatch, Part
 from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.descriptors import with_values
 from cellformer.complexes.many.ragged import RaggedComplexes
-from cellformer.complexes.many.store import folder_of, open_ragged
+from cellformer.complexes.many.store import folder_of, is_late, open_ragged
 from cellformer.data.loading.epochs import EpochBatches
 from cellformer.data.loading.sending import Loader, Sent, check_workers
 
@@ -83,7 +83,8 @@ class ComplexDataset(Dataset[CellBatch]):
         kept = None if targets is None else np.array(targets)
         values = None if descriptors is None else np.array(descriptors.values)
         rank, bounds = self.complexes.target_rank, self.complexes.bounds
-        return _reopen, (folder, kept, rank, values, bounds, self.indices, self.share)
+        verify = "late" if is_late(self.complexes) else False  # then this process has verified it
+        return _reopen, (folder, verify, kept, rank, values, bounds, self.indices, self.share)
 
 
 class ResidentDataset(Dataset[CellBatch]):
@@ -171,6 +172,7 @@ def _unchanged(batch: Any) -> Any:
 
 def _reopen(
     folder: Path,
+    verify: Literal["late", False],
     targets: Float[np.ndarray, "target_row target"] | None,
     target_rank: int | None,
     values: Float32[np.ndarray, "complex value"] | None,
@@ -178,7 +180,7 @@ def _reopen(
     indices: Int64[np.ndarray, " chosen"],
     share: Share,
 ) -> ComplexDataset:
-    stored, _ = open_ragged(folder, verify=False)  # the process that sends it has verified it
+    stored, _ = open_ragged(folder, verify)
     complexes = RaggedComplexes(
         stored.ranks,
         stored.encoding_signs,

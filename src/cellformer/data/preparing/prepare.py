@@ -324,7 +324,7 @@ def _uncached(job: _Job) -> _Stored:
 
 def _open(folder: Path) -> _Stored:
     """What lies in the cache; raises StoreError where it is absent or damaged."""
-    complexes, meta = open_ragged(folder)
+    complexes, meta = open_ragged(folder, verify="late")
     try:
         failures = tuple(failure_of(each) for each in meta["failures"])
     except (KeyError, TypeError, ValueError) as error:
@@ -354,7 +354,7 @@ def _make(job: _Job, shards: Path, folder: Path, meta: Mapping[str, object]) -> 
         "failures": [failure.told() for failure in made.failures],
     }
     made.store.finish(folder, told)
-    return _Stored(open_ragged(folder)[0], made.failures, made.slow)
+    return _Stored(open_ragged(folder, verify="late")[0], made.failures, made.slow)
 
 
 def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> int:
