@@ -20,6 +20,9 @@ from cellformer.complexes.many.store import folder_of, is_late, open_ragged
 from cellformer.data.loading.epochs import EpochBatches
 from cellformer.data.loading.sending import Loader, Sent, check_workers
 
+SHARD = 2048
+"""Complexes that are read together, or rows of the source: as many as a part of a store has."""
+
 
 @dataclass(frozen=True)
 class Share:
@@ -119,13 +122,16 @@ def batches(
     batch_cells: int | None = None,
     bucket: bool = False,
     share: Share = Share(),
+    window: int | None = None,
+    shards: Int64[np.ndarray, " chosen"] | None = None,
 ) -> DataLoader[CellBatch]:
     """A loader of `CellBatch`, each of the chosen complexes once an epoch.
 
-    Its ``sampler`` is an `EpochBatches`, which says what ``batch_size``, ``batch_cells`` and
-    ``bucket`` mean. With ``workers`` > 0 batches are made by spawned processes; making one takes
-    little time, so 0 is right unless the model is very small. Of several processes that train
-    together, each takes its ``share`` of every batch, and puts nothing else together.
+    Its ``sampler`` is an `EpochBatches`, which says what ``batch_size``, ``batch_cells``,
+    ``bucket`` and ``window`` mean; unless ``shards`` are given, a shard has 2,048 complexes. With
+    ``workers`` > 0 batches are made by spawned processes; making one takes little time, so 0 is
+    right unless the model is very small. Of several processes that train together, each takes its
+    ``share`` of every batch, and puts nothing else together.
 
     Raises ValueError if a limit is not positive, if bucketing is asked for without shuffling, or
     workers for resident complexes, or more of them than the machine has room for; IndexError if a
@@ -144,11 +150,12 @@ def batches(
                 )
             dataset = ResidentDataset(complexes, indices, share)
     cells = complexes.num_cells[indices].sum(axis=1)
+    shards = indices // SHARD if shards is None else shards
     check_workers(workers)
     return Loader(
         dataset,
         batch_size=None,  # the sampler gives the numbers of a whole batch
-        sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket),
+        sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket, window, shards),
         num_workers=workers,
         worker_init_fn=_begin,
         collate_fn=_sent if workers else _unchanged,
