@@ -21,8 +21,8 @@ class LateArrays(Protocol):
     def whole(self, name: str) -> NDArray[Any]:
         """One that has been found right."""
 
-    def some(self, complexes: Int64[np.ndarray, " chosen"]) -> Mapping[str, NDArray[Any]]:
-        """All, of which what belongs to these complexes has been found right."""
+    def some(self, complexes: Int64[np.ndarray, " chosen"]) -> Mapping[str, Any]:
+        """All, or what gives their rows as they do; what belongs to these complexes is right."""
 
 
 class Late:
@@ -42,20 +42,25 @@ class Late:
     @property
     def is_late(self) -> bool:
         """Whether it has late arrays."""
-        return "_late" in self.__dict__
+        return self.late_arrays is not None
+
+    @property
+    def late_arrays(self) -> LateArrays | None:
+        """Those of its arrays that are late."""
+        found: LateArrays | None = self.__dict__.get("_late")
+        return found
 
     def lying(self, name: str) -> NDArray[Any]:
         """An array for its shape and its file, not for its numbers."""
-        late: LateArrays | None = self.__dict__.get("_late")
+        late = self.late_arrays
         if late is None or name in self.__dict__:
             found: NDArray[Any] = getattr(self, name)
             return found
         return late.lying(name)
 
-    def of(self, complexes: Int64[np.ndarray, " chosen"]) -> Mapping[str, NDArray[Any]]:
-        """All arrays by their names, of which the numbers of these complexes may be read."""
-        late: LateArrays | None = self.__dict__.get("_late")
-        known = self.__dict__
+    def of(self, complexes: Int64[np.ndarray, " chosen"]) -> Mapping[str, Any]:
+        """All arrays by their names, of which the rows of these complexes may be read."""
+        late, known = self.late_arrays, self.__dict__
         return known if late is None else {**late.some(complexes), **known}
 
     def with_arrays(self: Owner, **known: NDArray[Any]) -> Owner:

@@ -68,7 +68,12 @@ def fault_of_part(
         rank.encodings[start:stop],
         rank.signed[start:stop],
     )
-    return _wrong_entries(part, None if below is None else below[first : last + 1])
+    return fault_of_cut(part, None if below is None else below[first : last + 1])
+
+
+def fault_of_cut(rank: RaggedRank, below: NDArray[Any] | None) -> Fault | None:
+    """The same of some complexes that were cut out; ``below`` has their offsets alone."""
+    return _wrong_faces(rank) or _wrong_entries(rank, below)
 
 
 def _wrong_kind(rank: RaggedRank) -> Fault | None:

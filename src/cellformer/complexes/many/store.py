@@ -39,6 +39,7 @@ from cellformer.complexes.many.manifest import (
 )
 from cellformer.complexes.many.parts import PARTS, PartOfArray, StoreError, StorePart, read_parts
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
+from cellformer.complexes.many.remote import is_url, open_remote, url_of
 from cellformer.complexes.many.writing import file_name
 
 TICK = 0.05
@@ -93,8 +94,11 @@ def open_ragged(
 
     With ``verify="late"`` a store of 64 MiB or more is opened at once: each of its parts is
     compared when some of it is first read, which raises the same StoreError. What has been found
-    damaged so is remembered in the folder, and looked for when it is opened again.
+    damaged so is remembered in the folder, and looked for when it is opened again. A ``folder`` may
+    also be a URL; see `open_remote`, whose parts are always compared.
     """
+    if isinstance(folder, str) and is_url(folder):
+        return open_remote(folder)
     path = Path(folder)
     manifest, meta = read_manifest(path)
     recorded = manifest.arrays
@@ -151,6 +155,12 @@ def complexes_of(
         if "descriptor_counts" in arrays
         else None,
     )
+
+
+def place_of(ragged: RaggedComplexes) -> str | None:
+    """What `open_ragged` finds all cells at, a folder or a URL, of complexes that lie there."""
+    folder = folder_of(ragged)
+    return url_of(ragged) if folder is None else str(folder)
 
 
 def folder_of(ragged: RaggedComplexes) -> Path | None:

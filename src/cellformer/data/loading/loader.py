@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from cellformer.complexes.batches.batch import CellBatch, Part
 from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.descriptors import with_values
 from cellformer.complexes.many.ragged import RaggedComplexes
-from cellformer.complexes.many.store import folder_of, is_late, open_ragged
+from cellformer.complexes.many.store import is_late, open_ragged, place_of
 from cellformer.data.loading.epochs import EpochBatches
 from cellformer.data.loading.sending import Loader, Sent, check_workers
 
@@ -79,15 +78,15 @@ class ComplexDataset(Dataset[CellBatch]):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        folder = folder_of(self.complexes)
-        if folder is None:
+        place = place_of(self.complexes)
+        if place is None:
             return ComplexDataset, (self.complexes, self.indices, self.share)
         targets, descriptors = self.complexes.targets, self.complexes.descriptors
         kept = None if targets is None else np.array(targets)
         values = None if descriptors is None else np.array(descriptors.values)
         rank, bounds = self.complexes.target_rank, self.complexes.bounds
         verify = "late" if is_late(self.complexes) else False  # then this process has verified it
-        return _reopen, (folder, verify, kept, rank, values, bounds, self.indices, self.share)
+        return _reopen, (place, verify, kept, rank, values, bounds, self.indices, self.share)
 
 
 class ResidentDataset(Dataset[CellBatch]):
@@ -178,7 +177,7 @@ def _unchanged(batch: Any) -> Any:
 
 
 def _reopen(
-    folder: Path,
+    place: str,
     verify: Literal["late", False],
     targets: Float[np.ndarray, "target_row target"] | None,
     target_rank: int | None,
@@ -187,7 +186,7 @@ def _reopen(
     indices: Int64[np.ndarray, " chosen"],
     share: Share,
 ) -> ComplexDataset:
-    stored, _ = open_ragged(folder, verify)
+    stored, _ = open_ragged(place, verify)
     complexes = RaggedComplexes(
         stored.ranks,
         stored.encoding_signs,

@@ -20,9 +20,10 @@ from cellformer.basics.cache import cache_entry, writable_entry
 from cellformer.basics.files import blamed
 from cellformer.basics.owners import clear_once
 from cellformer.complexes.descriptors import with_columns
-from cellformer.complexes.many.manifest import FORMAT_VERSION
+from cellformer.complexes.many.manifest import FORMAT_VERSION, Meta
 from cellformer.complexes.many.parts import StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, ranges
+from cellformer.complexes.many.remote import is_store_at, open_remote
 from cellformer.complexes.many.store import open_ragged
 from cellformer.complexes.patches import Patch
 from cellformer.data.complex_list import ComplexList
@@ -41,6 +42,9 @@ logger = logging.getLogger(__name__)
 
 PREPARATION_VERSION = 7
 """Raised whenever the same lifting and encodings of the same graphs give another store."""
+
+REMOTE = "CELLFORMER_REMOTE"
+"""In the environment, the URL of a folder where prepared sets are looked for beside the cache."""
 
 OverLimitRows: TypeAlias = Literal["fail", "skip"]
 
@@ -265,6 +269,13 @@ def _cached(job: _Job, folder: Path, origin: Origin) -> _Stored:
         return _open(folder)
     except StoreError:  # absent or damaged; or another process has just moved it aside
         pass
+    elsewhere = os.environ.get(REMOTE)
+    if elsewhere:
+        url = f"{elsewhere.rstrip('/')}/{folder.name}"
+        if is_store_at(url):
+            logger.info("%s is read from %s", job.source.name, url)
+            return _stored(url, *open_remote(url, folder.parents[1]))
+        logger.info("%s is not at %s and is prepared here", job.source.name, url)
     folder = writable_entry(folder)
     clear_once(folder.parent)
     lock = FileLock(f"{folder}.lock")
@@ -324,11 +335,14 @@ def _uncached(job: _Job) -> _Stored:
 
 def _open(folder: Path) -> _Stored:
     """What lies in the cache; raises StoreError where it is absent or damaged."""
-    complexes, meta = open_ragged(folder, verify="late")
+    return _stored(str(folder), *open_ragged(folder, verify="late"))
+
+
+def _stored(place: str, complexes: RaggedComplexes, meta: Meta) -> _Stored:
     try:
         failures = tuple(failure_of(each) for each in meta["failures"])
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{folder} does not say which rows failed ({error!r})", "delete it") from (
+        raise StoreError(f"{place} does not say which rows failed ({error!r})", "delete it") from (
             None
         )
     return _Stored(complexes, failures)
