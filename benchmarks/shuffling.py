@@ -120,11 +120,18 @@ def reading(store: Path, window: int | None, limit: int, share: float) -> Readin
     group.mkdir()
     try:
         (group / "memory.limit_in_bytes").write_text(str(limit))
-        command = [sys.executable, "-m", __spec__.name, "--read", str(store), str(window or 0)]
-        told = subprocess.run(
-            [*command, str(group), str(share)], check=True, capture_output=True, text=True
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.shuffling",
+            "--read",
+            str(store),
+            str(window or 0),
+        ]
+        done = subprocess.run(
+            [*command, str(group), str(share)], check=True, stdout=subprocess.PIPE, text=True
         )
-        seconds, read = map(float, told.stdout.split())
+        seconds, read = map(float, done.stdout.split())
     finally:
         group.rmdir()
     size = sum(file.stat().st_size for file in store.glob("*.npy"))
@@ -162,8 +169,8 @@ def main() -> None:
     options = parser(__doc__.splitlines()[0], runs=2)
     options.add_argument("--curves", type=int, default=0, metavar="EPOCHS", help="of trainings")
     options.add_argument("--store", type=Path, help="a prepared set that is read")
-    options.add_argument("--limit", type=int, default=120_000_000, help="bytes of memory for it")
-    options.add_argument("--share", type=float, default=0.1, help="of an epoch that is read")
+    options.add_argument("--limit", type=int, default=300_000_000, help="bytes of memory for it")
+    options.add_argument("--share", type=float, default=0.4, help="of an epoch that is read")
     given = options.parse_args()
     kept: dict[str, list[object]] = {"quality": [], "curves": [], "reading": []}
     print(f"{ROWS:,} rows, shards of {SHARD:,}, batches of {BATCH}")
@@ -184,7 +191,8 @@ def main() -> None:
                 print(f"{rows:7} {told(window):18} best {found.best:.4f}  {each}", flush=True)
     if given.store:
         for window in (None, 16 * SHARD, SHARD):
-            taken = reading(given.store, window, given.limit, given.share)
+            share = given.share if window else given.share / 20  # which takes as long
+            taken = reading(given.store, window, given.limit, share)
             kept["reading"].append(asdict(taken))
             print(
                 f"{told(window):18} {taken.share:.0%} of an epoch in {taken.seconds:6.1f} s, "

@@ -15,6 +15,7 @@ from cellformer.complexes.batches.batch import CellBatch, Part
 from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.descriptors import with_values
 from cellformer.complexes.many.ragged import RaggedComplexes
+from cellformer.complexes.many.reading_ahead import ReadingAhead, expect
 from cellformer.complexes.many.store import is_late, open_ragged, place_of
 from cellformer.data.loading.epochs import EpochBatches
 from cellformer.data.loading.sending import Loader, Sent, check_workers
@@ -55,6 +56,8 @@ class Share:
 class ComplexDataset(Dataset[CellBatch]):
     """Some complexes of a collection, fetched a batch at a time.
 
+    With a ``window`` they are read shard by shard, and each is asked for as a whole.
+
     Sent to another process, complexes that lie in a store are opened there, not copied.
     """
 
@@ -63,30 +66,48 @@ class ComplexDataset(Dataset[CellBatch]):
         complexes: RaggedComplexes,
         indices: Int64[np.ndarray, " chosen"],
         share: Share = Share(),
+        window: int | None = None,
     ):
         self.complexes = complexes
         self.indices = indices
         self.share = share
+        self.window = window
+        expect(complexes, in_shards=window is not None)
+        self._ahead = ReadingAhead(complexes, SHARD, 2 * ((window or 0) // SHARD + 2))
 
     def __len__(self) -> int:
         return len(self.indices)
 
     def __getitem__(self, numbers: Sequence[int]) -> CellBatch:
         """One batch of these complexes, in this order, or this process's share of it."""
-        return self.share.of(
-            numbers, lambda own: CellBatch.from_ragged(self.complexes.take(self.indices[own]))
-        )
+        return self.share.of(numbers, self._batch)
+
+    def _batch(self, own: Int64[np.ndarray, " chosen"]) -> CellBatch:
+        chosen = self.indices[own]
+        if self.window is not None:
+            self._ahead(chosen)
+        return CellBatch.from_ragged(self.complexes.take(chosen))
 
     def __reduce__(self) -> tuple[Any, ...]:
         place = place_of(self.complexes)
         if place is None:
-            return ComplexDataset, (self.complexes, self.indices, self.share)
+            return ComplexDataset, (self.complexes, self.indices, self.share, self.window)
         targets, descriptors = self.complexes.targets, self.complexes.descriptors
         kept = None if targets is None else np.array(targets)
         values = None if descriptors is None else np.array(descriptors.values)
         rank, bounds = self.complexes.target_rank, self.complexes.bounds
         verify = "late" if is_late(self.complexes) else False  # then this process has verified it
-        return _reopen, (place, verify, kept, rank, values, bounds, self.indices, self.share)
+        return _reopen, (
+            place,
+            verify,
+            kept,
+            rank,
+            values,
+            bounds,
+            self.indices,
+            self.share,
+            self.window,
+        )
 
 
 class ResidentDataset(Dataset[CellBatch]):
@@ -141,7 +162,7 @@ def batches(
     dataset: ComplexDataset | ResidentDataset
     match complexes:
         case RaggedComplexes():
-            dataset = ComplexDataset(complexes, indices, share)
+            dataset = ComplexDataset(complexes, indices, share, window)
         case ResidentComplexes():
             if workers:
                 raise ValueError(
@@ -185,6 +206,7 @@ def _reopen(
     bounds: Float[np.ndarray, "complex side"] | None,
     indices: Int64[np.ndarray, " chosen"],
     share: Share,
+    window: int | None,
 ) -> ComplexDataset:
     stored, _ = open_ragged(place, verify)
     complexes = RaggedComplexes(
@@ -195,4 +217,4 @@ def _reopen(
         with_values(stored.descriptors, values),
         bounds,
     )
-    return ComplexDataset(complexes, indices, share)
+    return ComplexDataset(complexes, indices, share, window)

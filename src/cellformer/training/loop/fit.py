@@ -70,7 +70,7 @@ def fit(
             batch_cells=chosen.batch_cells,
             bucket=chosen.bucket and part == "train",
             share=world.share,
-            window=chosen.window if part == "train" else None,
+            window=chosen.window,
             shards=_shards(materials, materials.split[part]),
         )
         for part in ("train", "val")
