@@ -133,9 +133,21 @@ def reading(store: Path, window: int | None, limit: int, share: float) -> Readin
         )
         seconds, read = map(float, done.stdout.split())
     finally:
-        group.rmdir()
+        _remove(group)
     size = sum(file.stat().st_size for file in store.glob("*.npy"))
     return Reading(window, limit, size, share, seconds, int(read))
+
+
+def _remove(group: Path) -> None:
+    """A process that has ended belongs to it for a moment still."""
+    for _ in range(100):
+        try:
+            group.rmdir()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    group.rmdir()
 
 
 def read(store: Path, window: int | None, group: Path, share: float) -> None:

@@ -17,7 +17,7 @@ from cellformer.basics.verified import VerifiedPieces
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.consistency import fault_of_part, fault_of_shapes
 from cellformer.complexes.many.manifest import Manifest, again
-from cellformer.complexes.many.parts import PARTS, PartOfArray, StoreError, part_of
+from cellformer.complexes.many.parts import PARTS, PartOfArray, StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.many.writing import file_name
 
@@ -74,11 +74,13 @@ class PartsOfStore:
 
     def arrays(self, part: int) -> Mapping[str, PartOfArray]:
         """What is recorded of the arrays of a part."""
-        file = self.folder / PARTS
-        with file.open("rb") as stream:
+        with (self.folder / PARTS).open("rb") as stream:
             stream.seek(int(self.lines[part]))
-            line = stream.readline().decode(errors="replace")
-        return part_of(line, f"{file}, line {part + 1}").arrays
+            told = json.loads(stream.readline())["arrays"]  # compared when it was opened
+        return {
+            name: PartOfArray(each["dtype"], tuple(each["columns"]), each["rows"], each["sha256"])
+            for name, each in told.items()
+        }
 
 
 class LateGroup:

@@ -151,7 +151,8 @@ class RemoteStore:
 
         def fetch() -> bytes:
             with _told(self.url):
-                return bytes(self.files.cat_file(self._place(name), known.start, known.bytes))
+                place = self._place(name)
+                return bytes(self.files.cat_file(place, start=known.start, end=known.bytes))
 
         def read(data: memoryview) -> NDArray[Any]:
             end = 0
@@ -174,7 +175,8 @@ class RemoteStore:
             starts = [self._start(name, number, entry) for name, entry in entries.items()]
             stops = [s + e.bytes for s, e in zip(starts, entries.values(), strict=True)]
             with _told(self.url):
-                found = self.files.cat_ranges([*map(self._place, entries)], starts, stops)
+                places = [*map(self._place, entries)]
+                found = self.files.cat_ranges(places, starts, stops, on_error="raise")
             return b"".join(own + bytes(-len(own) % ALIGNED) for own in found) or bytes(ALIGNED)
 
         def read(data: memoryview) -> Mapping[str, NDArray[Any]]:

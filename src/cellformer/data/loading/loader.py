@@ -171,11 +171,12 @@ def batches(
             dataset = ResidentDataset(complexes, indices, share)
     cells = complexes.num_cells[indices].sum(axis=1)
     shards = indices // SHARD if shards is None else shards
+    order = (window, shards) if shuffle else ()
     check_workers(workers)
     return Loader(
         dataset,
         batch_size=None,  # the sampler gives the numbers of a whole batch
-        sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket, window, shards),
+        sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket, *order),
         num_workers=workers,
         worker_init_fn=_begin,
         collate_fn=_sent if workers else _unchanged,
