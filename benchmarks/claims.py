@@ -77,6 +77,7 @@ def main() -> int:
 def claims() -> Iterator[Claim]:
     """All of them, computed from the files."""
     gcb = [f"gcb-hard/{name}" for name in JUDGED_ON_GCB]
+    yield from _of_shuffling("docs/scale-out.md")
     kept = {name: Kept.of(name) for name in ("nci", *ZINC, PLAIN, *gcb, *OTHERS)}
     ring = kept_json("zinc/ring-term.json")["all"]
     yield from _of_readme(kept)
@@ -419,3 +420,36 @@ def _share(ring: dict[str, int], what: str) -> str:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def _of_shuffling(page: str) -> Iterator[Claim]:
+    """What windows of shards cost and are worth."""
+    source = "benchmarks/shuffling.json"
+    told = kept_json(source)
+
+    def claim(words: str) -> Claim:
+        return Claim(page, words, source)
+
+    for row in told["quality"]:
+        name = "all at once" if row["window"] is None else f"{row['window']:,}"
+        yield claim(f"| {name} | {row['distance']:.1%} | {row['same_shard']:.1%} |")
+    best = {(row["rows"], row["window"]): row["best"] for row in told["curves"]}
+    yield claim(
+        f"{best['as is', None]:.3f} with all rows at once and {best['as is', 1024]:.3f} in windows "
+        f"of four shards; of rows that are sorted by their target, {best['sorted', 4096]:.3f} in "
+        f"windows of 16 shards, {best['sorted', 1024]:.3f} of four and {best['sorted', 256]:.3f} "
+        "of one"
+    )
+    whole, window, _ = told["reading"]
+    yield claim(
+        f"room for {whole['limit_bytes'] / whole['store_bytes']:.0%} of the "
+        f"{whole['store_bytes'] / 1e6:.0f} MB"
+    )
+    for row, share, name in (
+        (whole, "a fiftieth of an epoch", "all rows at once"),
+        (window, "two fifths of an epoch", f"windows of {window['window']:,}"),
+    ):
+        yield claim(
+            f"{share} in {name} took {row['seconds']:.1f} s and read "
+            f"{row['read_bytes'] / 1e9:.1f} GB"
+        )

@@ -2,6 +2,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,9 +92,9 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def put(folder, parts, url=URL):
+def put(folder, parts, url=URL, packed=False):
     merge_ragged(parts, folder / "made", {"note": 1})
-    put_store(folder / "made", url)
+    put_store(folder / "made", url, packed)
     return open_ragged(folder / "made")[0]
 
 
@@ -106,9 +107,11 @@ def assert_same(left, right):
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("parts", [UNEQUAL, WIDENED, MANY])
-def test_what_is_taken_from_a_url_is_what_is_taken_from_the_folder(tmp_path, parts):
-    right = put(tmp_path, parts)
+@pytest.mark.parametrize(
+    ("parts", "packed"), [(UNEQUAL, False), (UNEQUAL, True), (WIDENED, True), (MANY, False)]
+)
+def test_what_is_taken_from_a_url_is_what_is_taken_from_the_folder(tmp_path, parts, packed):
+    right = put(tmp_path, parts, packed=packed)
     opened, meta = open_ragged(URL)
     assert meta == {"note": 1}
     assert place_of(opened) == URL
@@ -144,6 +147,23 @@ def test_only_the_parts_that_are_needed_are_fetched_and_once(tmp_path, asked):
     assert opened.ranks[1].discrete.max() == right.ranks[1].discrete.max()
     assert asked.wholes[-1] == "rank1_discrete"
     assert len(asked.ranges) == 3
+
+
+def test_a_packed_part_is_fetched_with_one_request_and_compared_like_others(tmp_path, asked, files):
+    right = put(tmp_path, MANY, packed=True)
+    opened, _ = open_remote(URL)
+    asked.wholes.clear()
+    assert_same(opened.take([33]), right.take([33]))
+    assert asked.wholes == ["000000011.zst"]
+    assert asked.ranges == []
+    codec = remote._codec()
+    sent = pyarrow.BufferReader(files.cat_file("/bucket/store/packed/000000002.zst"))
+    data = bytearray(pyarrow.CompressedInputStream(sent, "zstd").read())
+    data[70] ^= 1
+    for wrong in (codec.compress(bytes(data), asbytes=True), b"nonsense"):
+        files.pipe_file("/bucket/store/packed/000000002.zst", wrong)
+        with pytest.raises(StoreError, match="memory://bucket/store"):
+            opened.take([6])
 
 
 def kept_in(cache):

@@ -82,6 +82,16 @@ class PartsOfStore:
             for name, each in told.items()
         }
 
+    def stretches(self, part: int, manifest: Manifest) -> list[tuple[str, PartOfArray, int]]:
+        """The arrays that have bytes of a part, and the byte of each file where these begin."""
+        found = []
+        for name, entry in self.arrays(part).items():
+            if entry.rows and entry.bytes:
+                row = int(self.rows[part, self.names.index(name)])
+                begin = manifest.arrays[name].start + row * (entry.bytes // entry.rows)
+                found.append((name, entry, begin))
+        return found
+
 
 class LateGroup:
     """The arrays that belong together, as those of a rank or the descriptors, of all parts.
@@ -203,18 +213,12 @@ class LateStore:
 
     def compare(self, part: int, names: Iterable[str]) -> None:
         """What a part has of some arrays; raises StoreError, naming the file and the part."""
-        recorded = self.parts.arrays(part)
-        for name in names:
-            entry, known = recorded.get(name), self._manifest.arrays.get(name)
-            if entry is None or known is None or not entry.rows:
+        wanted = {*names}
+        for name, entry, begin in self.parts.stretches(part, self._manifest):
+            if name not in wanted or self.record.holds(f"all {name}"):
                 continue
-            if self.record.holds(f"all {name}"):
-                continue
-            row = int(self.parts.rows[part, self.parts.names.index(name)])
-            file = self._folder / file_name(name)
-            begin = known.start + row * (entry.bytes // entry.rows)
             try:
-                found = sha256_of_stretch(file, begin, entry.bytes)
+                found = sha256_of_stretch(self._folder / file_name(name), begin, entry.bytes)
             except OSError as error:
                 raise_of_process(error)
                 raise self.damaged(name, f"it cannot be read ({error})", part) from None

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,8 @@ KEPT_BYTES = 20_000_000_000
 """Of all fetched parts, unless `KEPT_VARIABLE` says another number."""
 KEPT_VARIABLE = "CELLFORMER_REMOTE_BYTES"
 CURE = "see whether the URL is right and can be read from here"
+PACKED = "packed"
+"""The folder of a store in which its parts lie by themselves."""
 ALIGNED = 64
 """Bytes that each array in the file of a part begins at a multiple of."""
 
@@ -74,6 +76,7 @@ class RemoteStore:
     kept: BoundedFolder
     files: Any  # of fsspec
     root: str  # the path of the store in it
+    packed: bool  # whether its parts are there by themselves too, compressed
     _whole: dict[str, NDArray[Any]] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -101,7 +104,9 @@ class RemoteStore:
             raise StoreError(fault, "put it there again from where it was prepared") from None
         limit = kept_bytes or int(os.environ.get(KEPT_VARIABLE, KEPT_BYTES))
         kept = BoundedFolder(own.parent / "parts", limit)
-        return cls(url, manifest, meta, parts, kept, files, root)
+        with _told(url):
+            packed = files.exists(f"{root}/{_packed(0)}")
+        return cls(url, manifest, meta, parts, kept, files, root, packed)
 
     @property
     def name(self) -> str:
@@ -171,17 +176,21 @@ class RemoteStore:
         """The rows that a part has of each array, compared with their checksums."""
 
         def fetch() -> bytes:
-            entries = self._entries(number)
-            starts = [self._start(name, number, entry) for name, entry in entries.items()]
-            stops = [s + e.bytes for s, e in zip(starts, entries.values(), strict=True)]
+            found = self.parts.stretches(number, self.manifest)
+            if self.packed:
+                size = sum(e.bytes + -e.bytes % ALIGNED for _, e, _ in found) or ALIGNED
+                with _told(self.url):
+                    data = self.files.cat_file(f"{self.root}/{_packed(number)}")
+                    return bytes(_codec().decompress(data, size))
+            places = [self._place(name) for name, _, _ in found]
+            starts = [start for _, _, start in found]
+            stops = [start + entry.bytes for _, entry, start in found]
             with _told(self.url):
-                places = [*map(self._place, entries)]
-                found = self.files.cat_ranges(places, starts, stops, on_error="raise")
-            return b"".join(own + bytes(-len(own) % ALIGNED) for own in found) or bytes(ALIGNED)
+                return _joined(self.files.cat_ranges(places, starts, stops, on_error="raise"))
 
         def read(data: memoryview) -> Mapping[str, NDArray[Any]]:
             found, end = {}, 0
-            for name, entry in self._entries(number).items():
+            for name, entry, _ in self.parts.stretches(number, self.manifest):
                 own = data[end : end + entry.bytes]
                 self._compare(name, number, own, entry)
                 array = np.frombuffer(own, np.dtype(entry.dtype))
@@ -200,21 +209,12 @@ class RemoteStore:
             )
         return made
 
-    def _entries(self, number: int) -> dict[str, PartOfArray]:
-        """What is recorded of the arrays of a part that have bytes of it."""
-        recorded = self.parts.arrays(number).items()
-        return {name: entry for name, entry in recorded if entry.rows and entry.bytes}
-
     def rows_before(self, name: str) -> Int64[np.ndarray, " part_plus_1"]:
         """How many rows of an array lie before each part."""
         return self.parts.rows[:, self.parts.names.index(name)]
 
     def _place(self, name: str) -> str:
         return f"{self.root}/{file_name(name)}"
-
-    def _start(self, name: str, number: int, entry: PartOfArray) -> int:
-        width = entry.bytes // entry.rows
-        return self.manifest.arrays[name].start + int(self.rows_before(name)[number]) * width
 
     def _compare(self, name: str, part: int, data: memoryview, entry: PartOfArray) -> None:
         if hashlib.sha256(data).hexdigest() != entry.sha256:
@@ -320,20 +320,50 @@ class _FaceOffsets:
         return found
 
 
-def put_store(folder: str | os.PathLike[str], url: str) -> None:
+def put_store(folder: str | os.PathLike[str], url: str, packed: bool = False) -> None:
     """Copies a store to a URL, where it counts when all of it is there; what is there stays.
 
-    Raises StoreError, naming the URL.
+    ``packed`` puts each of its parts there by itself too, compressed (Zstandard), which is what is
+    fetched then. Raises StoreError, naming the URL or a file of the folder.
     """
     path = Path(folder)
     manifest, _ = read_manifest(path)
     if is_store_at(url):
         return
     files, root = files_at(url)
+    parts = PartsOfStore.of(path, manifest)
     with _told(url):
-        files.makedirs(root, exist_ok=True)
+        files.makedirs(f"{root}/{PACKED}" if packed else root, exist_ok=True)
+        for number in range(len(parts)) if packed else ():
+            stretches = [
+                _stretch(path / file_name(name), start, entry.bytes)
+                for name, entry, start in parts.stretches(number, manifest)
+            ]
+            files.pipe_file(f"{root}/{_packed(number)}", _codec().compress(_joined(stretches)))
         for name in (*map(file_name, manifest.arrays), PARTS, MANIFEST):
             files.put_file(str(path / name), f"{root}/{name}")
+
+
+def _stretch(file: Path, start: int, size: int) -> bytes:
+    with file.open("rb") as stream:
+        stream.seek(start)
+        return stream.read(size)
+
+
+def _joined(stretches: Iterable[bytes]) -> bytes:
+    """The file of a part, from what it has of each array."""
+    return b"".join(own + bytes(-len(own) % ALIGNED) for own in stretches) or bytes(ALIGNED)
+
+
+def _packed(number: int) -> str:
+    """The place of a part that is there by itself."""
+    return f"{PACKED}/{number:09d}.zst"
+
+
+def _codec() -> Any:
+    import pyarrow
+
+    return pyarrow.Codec("zstd", compression_level=3)
 
 
 def is_store_at(url: str) -> bool:
