@@ -418,10 +418,6 @@ def _share(ring: dict[str, int], what: str) -> str:
     return f"{100 * ring[what] / ring['molecules']:.1f} %"
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 def _of_shuffling(page: str) -> Iterator[Claim]:
     """What windows of shards cost and are worth."""
     source = "benchmarks/shuffling.json"
@@ -453,3 +449,7 @@ def _of_shuffling(page: str) -> Iterator[Claim]:
             f"{share} in {name} took {row['seconds']:.1f} s and read "
             f"{row['read_bytes'] / 1e9:.1f} GB"
         )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

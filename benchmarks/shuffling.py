@@ -208,8 +208,8 @@ def main() -> None:
             kept["reading"].append(asdict(taken))
             print(
                 f"{told(window):18} {taken.share:.0%} of an epoch in {taken.seconds:6.1f} s, "
-                f"{taken.read_bytes / taken.store_bytes / taken.share:7.1%} of its bytes read from "
-                f"the disk, {taken.limit_bytes / taken.store_bytes:.0%} of them fit",
+                f"{taken.read_bytes / taken.store_bytes / taken.share:7.1f} times its bytes read "
+                f"from the disk, {taken.limit_bytes / taken.store_bytes:.0%} of them fit",
                 flush=True,
             )
     if given.out:
