@@ -1,3 +1,4 @@
+import gc
 import pickle
 from dataclasses import replace
 
@@ -7,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.basics.sealed import sha256_of_stretch
-from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.late_parts import DAMAGED
 from cellformer.complexes.many.parts import read_parts
 from cellformer.complexes.many.ragged import RaggedRank
@@ -19,35 +19,14 @@ from cellformer.complexes.many.store import (
     open_ragged,
     save_ragged,
 )
-from cellformer.complexes.many.writing import arrays_of
 from cellformer.data.loading.loader import ComplexDataset
-from cellformer.lifting.rings import Rings
-from cellformer.lifting.skeleton import Skeleton
-from stored import collection, contents, flip
-from tiny import SMILES
+from stored import UNEQUAL, assert_same, contents, flip
 
 SMALL = ("encoding_signs", "targets", "rank0_offsets", "rank1_offsets", "rank2_offsets")
 """What is compared before anything is read."""
 
 
-def described(ragged):
-    rng = np.random.default_rng(len(ragged))
-    counts = rng.integers(0, 5, (len(ragged), 6)).astype(np.uint8)
-    return replace(
-        ragged, descriptors=Descriptors(counts, rng.random((len(ragged), 2), np.float32))
-    )
-
-
-PARTS = [
-    described(collection(lifting, texts))
-    for lifting, texts in [
-        (Skeleton(), ["C"]),
-        (Rings(), SMILES[:7]),
-        (Skeleton(), SMILES[7:9]),
-        (Rings(), SMILES[9:]),
-    ]
-]
-ENDS = np.cumsum([len(part) for part in PARTS])
+ENDS = np.cumsum([len(part) for part in UNEQUAL])
 
 
 @pytest.fixture
@@ -56,7 +35,7 @@ def store(tmp_path, monkeypatch):
     for module in ("cellformer.basics.verified", "cellformer.complexes.many.store"):
         monkeypatch.setattr(f"{module}.REMEMBERED_FROM", 1)
     monkeypatch.setenv("CELLFORMER_CACHE", str(tmp_path / "cache"))
-    merge_ragged(PARTS, tmp_path / "store")
+    merge_ragged(UNEQUAL, tmp_path / "store")
     return tmp_path / "store"
 
 
@@ -76,13 +55,6 @@ def read(monkeypatch):
 def late(folder):
     opened, _ = open_ragged(folder, verify="late")
     return opened
-
-
-def assert_same(left, right):
-    ours, theirs = arrays_of(left), arrays_of(right)
-    assert ours.keys() == theirs.keys()
-    for name, array in ours.items():
-        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
 
 
 def stretches_of(folder):
@@ -121,22 +93,23 @@ def test_an_array_is_compared_as_a_whole_when_all_of_it_is_asked_for(store, read
     for _ in range(2):
         assert opened.ranks[1].discrete.max() >= 0
         assert {name for name, _ in read} == {"rank1_discrete"}
-        assert len(read) == len(PARTS) - 1  # the first has no edges
+        assert len(read) == len(UNEQUAL) - 1  # the first has no edges
     opened.take([3])
     assert ("rank1_discrete", 128) in read
-    assert len([name for name, _ in read if name == "rank1_discrete"]) == len(PARTS) - 1
+    assert len([name for name, _ in read if name == "rank1_discrete"]) == len(UNEQUAL) - 1
 
 
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_no_flipped_bit_gets_into_what_is_taken(tmp_path_factory, data):
+    gc.collect()  # errors of earlier examples hold the files of their stores
     folder = tmp_path_factory.mktemp("late")
     with pytest.MonkeyPatch.context() as patch:
         for module in ("cellformer.basics.verified", "cellformer.complexes.many.store"):
             patch.setattr(f"{module}.REMEMBERED_FROM", 1)
         patch.setenv("CELLFORMER_CACHE", str(folder / "cache"))
         store = folder / "store"
-        merge_ragged(PARTS, store)
+        merge_ragged(UNEQUAL, store)
         right = open_ragged(store, verify=False)[0].take(np.arange(ENDS[-1]))
         part, name, start, size = data.draw(st.sampled_from([*stretches_of(store)]))
         flip(store / f"{name}.npy", start + data.draw(st.integers(0, size - 1)))
@@ -228,12 +201,12 @@ def test_indices_that_point_outside_are_found_late_though_all_checksums_are_righ
         ("discrete", -1, -1, "negative category"),
         ("face_offsets", -2, 1, "does not divide"),
     ]:
-        rank = PARTS[3].ranks[1]
+        rank = UNEQUAL[3].ranks[1]
         changed = np.array(getattr(rank, name))
         changed.reshape(-1)[place] = value
-        ranks = [*PARTS[3].ranks]
+        ranks = [*UNEQUAL[3].ranks]
         ranks[1] = replace(rank, **{name: changed})
-        merge_ragged([PARTS[1], replace(PARTS[3], ranks=tuple(ranks))], tmp_path / name)
+        merge_ragged([UNEQUAL[1], replace(UNEQUAL[3], ranks=tuple(ranks))], tmp_path / name)
         opened = late(tmp_path / name)
         opened.take([0])
         with pytest.raises(StoreError, match=rf"rank1_{name}\.npy is damaged.*{told}.* in part 1"):
@@ -246,7 +219,7 @@ def test_another_process_compares_what_it_reads_itself(store):
     flip(store / "rank1_encodings.npy", -1)
     dataset = pickle.loads(sent)
     assert is_late(dataset.complexes)
-    assert_same(dataset.complexes.take([2]), PARTS[1].take([1]))
+    assert_same(dataset.complexes.take([2]), UNEQUAL[1].take([1]))
     with pytest.raises(StoreError, match=r"rank1_encodings\.npy is damaged"):
         dataset[[3, int(ENDS[-1]) - 1]]
 
@@ -266,7 +239,7 @@ def test_a_changed_copy_has_the_late_arrays_of_the_other(store, read):
 
 
 def test_a_small_store_is_compared_when_it_is_opened(tmp_path):
-    save_ragged(PARTS[1], tmp_path / "small")
+    save_ragged(UNEQUAL[1], tmp_path / "small")
     flip(tmp_path / "small" / "rank1_encodings.npy", -1)
     with pytest.raises(StoreError, match=r"rank1_encodings\.npy is damaged"):
         open_ragged(tmp_path / "small", verify="late")

@@ -5,17 +5,8 @@ from cellformer.complexes.many.manifest import MANIFEST
 from cellformer.complexes.many.mending import damage_of, mend
 from cellformer.complexes.many.parts import PARTS, StoreError, read_parts
 from cellformer.complexes.many.store import merge_ragged
-from cellformer.lifting.rings import Rings
-from cellformer.lifting.skeleton import Skeleton
-from stored import collection, contents, flip, path
-from tiny import SMILES
+from stored import UNEQUAL, contents, flip, path
 
-UNEQUAL = [
-    collection(Skeleton(), ["C"]),
-    collection(Rings(), SMILES[:7]),
-    collection(Skeleton(), SMILES[7:9]),
-    collection(Rings(), SMILES[9:]),
-]
 WIDENED = [path(3), path(200), path(40_000), path(2)]
 
 

@@ -7,39 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many import remote
 from cellformer.complexes.many.manifest import MANIFEST
 from cellformer.complexes.many.parts import PARTS, read_parts
 from cellformer.complexes.many.remote import is_store_at, open_remote, put_store
 from cellformer.complexes.many.store import StoreError, merge_ragged, open_ragged, place_of
-from cellformer.complexes.many.writing import arrays_of
 from cellformer.data.loading.loader import ComplexDataset, batches
 from cellformer.lifting.rings import Rings
-from cellformer.lifting.skeleton import Skeleton
-from stored import collection, path
+from stored import UNEQUAL, assert_same, collection, described, path
 from tiny import SMILES
 
 fsspec = pytest.importorskip("fsspec")
 URL = "memory://bucket/store"
 
 
-def described(ragged):
-    rng = np.random.default_rng(len(ragged))
-    counts = rng.integers(0, 5, (len(ragged), 6)).astype(np.uint8)
-    values = rng.random((len(ragged), 2), np.float32)
-    return replace(ragged, descriptors=Descriptors(counts, values))
-
-
-UNEQUAL = [
-    described(collection(lifting, texts))
-    for lifting, texts in [
-        (Skeleton(), ["C"]),
-        (Rings(), SMILES[:7]),
-        (Skeleton(), SMILES[7:9]),
-        (Rings(), SMILES[9:]),
-    ]
-]
 WIDENED = [path(3), path(200), path(40_000), path(2)]
 MANY = [described(collection(Rings(), [text] * 3)) for text in SMILES[:12]]
 
@@ -96,14 +77,6 @@ def put(folder, parts, url=URL, packed=False):
     merge_ragged(parts, folder / "made", {"note": 1})
     put_store(folder / "made", url, packed)
     return open_ragged(folder / "made")[0]
-
-
-def assert_same(left, right):
-    ours, theirs = arrays_of(left), arrays_of(right)
-    assert ours.keys() == theirs.keys()
-    for name, array in ours.items():
-        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
-        assert array.dtype == theirs[name].dtype, name
 
 
 @pytest.mark.usefixtures("files")
