@@ -52,7 +52,7 @@ def _tell(store: Path, fault: str, damage: Damage, bounds: list[tuple[int, int]]
     """Names each file, and some of the rows."""
     files = damage.files(store)
     if not files:
-        logger.warning("%s; the beginning of the file is written again", fault)
+        logger.warning("%s; the beginning of the file is made again", fault)
     for file, numbers in files.items():
         rows = ", ".join(f"{bounds[n][0]} to {bounds[n][1] - 1}" for n in numbers[:SOME])
         logger.warning(
