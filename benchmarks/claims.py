@@ -87,6 +87,7 @@ def claims() -> Iterator[Claim]:
     yield from _of_topology()
     yield from _of_exported()
     yield from _of_campaigns()
+    yield from _of_shuffling("docs/scale-out.md")
 
 
 @dataclass(frozen=True)
@@ -418,6 +419,39 @@ def _accuracies(scores: list[dict[str, Any]]) -> str:
 
 def _share(ring: dict[str, int], what: str) -> str:
     return f"{100 * ring[what] / ring['molecules']:.1f} %"
+
+
+def _of_shuffling(page: str) -> Iterator[Claim]:
+    """What windows of shards cost and are worth."""
+    source = "benchmarks/shuffling.json"
+    told = kept_json(source)
+
+    def claim(words: str) -> Claim:
+        return Claim(page, words, source)
+
+    for row in told["quality"]:
+        name = "all at once" if row["window"] is None else f"{row['window']:,}"
+        yield claim(f"| {name} | {row['distance']:.1%} | {row['same_shard']:.1%} |")
+    best = {(row["rows"], row["window"]): row["best"] for row in told["curves"]}
+    yield claim(
+        f"{best['as is', None]:.3f} with all rows at once and {best['as is', 1024]:.3f} in windows "
+        f"of four shards; of rows that are sorted by their target, {best['sorted', 4096]:.3f} in "
+        f"windows of 16 shards, {best['sorted', 1024]:.3f} of four and {best['sorted', 256]:.3f} "
+        "of one"
+    )
+    whole, window, _ = told["reading"]
+    yield claim(
+        f"room for {whole['limit_bytes'] / whole['store_bytes']:.0%} of the "
+        f"{whole['store_bytes'] / 1e6:.0f} MB"
+    )
+    for row, share, name in (
+        (whole, "a fiftieth of an epoch", "all rows at once"),
+        (window, "two fifths of an epoch", f"windows of {window['window']:,}"),
+    ):
+        yield claim(
+            f"{share} in {name} took {row['seconds']:.1f} s and read "
+            f"{row['read_bytes'] / 1e9:.1f} GB"
+        )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.examples import torus_grid
 from cellformer.complexes.many import ragged, store
 from cellformer.complexes.many.growing import GrowingStore
+from cellformer.complexes.many.manifest import read_manifest
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data import columns, quantities, texts
 from cellformer.data.sources import open_source
@@ -126,7 +127,7 @@ def test_little_is_kept_of_each_of_thousands_of_shards(tmp_path):
             for _ in range(shards):
                 growing.append(one, "[[], null]")
             GrowingStore(folder / "growing").finish(folder / "store", {})
-            store._check_bytes(folder / "store", store._read_manifest(folder / "store")[0])
+            store._check_bytes(folder / "store", read_manifest(folder / "store")[0])
         return found[0]
 
     few, many = (min(kept(shards, again) for again in range(2)) for shards in (20, 80))

@@ -95,6 +95,7 @@ TRAINING = {
     "batch_size": ({}, 3),
     "batch_cells": ({}, 40),
     "bucket": ({}, True),
+    "window": ({}, 2),
     "loss": ({}, "huber"),
     "class_weights": (CLASSES, "balanced"),
     "standardize": ({}, False),
@@ -248,6 +249,7 @@ class Learned:
         def launch(path, processes, *_):
             raise ValueError(f"{processes} processes are started")
 
+        patch.setattr(fit, "SHARD", 2)
         patch.setattr(fit, "batches", batches)
         patch.setattr(fit, "trainer_options", options_on_a_gpu)
         patch.setattr(fit, "keep_freed_memory", lambda: self.given.append("memory is kept"))

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Int64, UInt8
 
+from cellformer.complexes.late import Late
+
 
 @dataclass(frozen=True, eq=False)
-class Descriptors:
+class Descriptors(Late):
     """Numbers that belong to whole complexes, row i to complex i.
 
     Counts are small whole numbers, such as those of a molecule's fragments, kept in a byte each;
@@ -19,16 +21,17 @@ class Descriptors:
     values: Float32[np.ndarray, "complex value"]
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return len(self.lying("counts"))
 
     @property
     def columns(self) -> tuple[int, int]:
         """The number of counts and of values."""
-        return self.counts.shape[1], self.values.shape[1]
+        return self.lying("counts").shape[1], self.lying("values").shape[1]
 
     def take(self, rows: Int64[np.ndarray, " chosen"]) -> "Descriptors":
         """Those of some complexes, in this order."""
-        return Descriptors(self.counts[rows], self.values[rows])
+        own = self.of(rows)
+        return Descriptors(own["counts"][rows], own["values"][rows])
 
     def joined(self) -> Float32[np.ndarray, "complex descriptor"]:
         """Counts and values side by side, as a model reads them."""
@@ -62,8 +65,9 @@ def with_values(
     """The same counts with other values, if there are any."""
     if values is None:
         return given
-    counts = np.zeros((len(values), 0), np.uint8) if given is None else given.counts
-    return Descriptors(counts, values)
+    if given is None:
+        return Descriptors(np.zeros((len(values), 0), np.uint8), values)
+    return given.with_arrays(values=values)
 
 
 def with_columns(
@@ -72,4 +76,4 @@ def with_columns(
     """The same descriptors with more values after theirs, if there are any."""
     if given is None or columns is None:
         return with_values(given, columns)
-    return Descriptors(given.counts, np.concatenate([given.values, columns], axis=1))
+    return given.with_arrays(values=np.concatenate([given.values, columns], axis=1))

@@ -283,6 +283,9 @@ class TrainingConfig:
     """Most cells per step, all processes together; a complex with more is a step of its own."""
     bucket: bool = False
     """Whether the complexes of a step are of like size; steps still come in random order."""
+    window: int | None = None
+    """Complexes that are shuffled at a time, for sets larger than the memory: shards come in random
+    order, as many together as have so many complexes. All are shuffled at once unless it is set."""
     loss: str = "auto"
     """What is minimized. auto: l1 for regression, mse where the metric is rmse or r2, cross-entropy
     for classes. gaussian and quantile(level=0.9) learn the uncertainty of values too."""
@@ -359,7 +362,7 @@ class TrainingConfig:
             raise ValueError("training.resident leaves nothing to do for training.loader_workers")
         if isinstance(self.class_weights, tuple) and not all(w > 0 for w in self.class_weights):
             raise ValueError(f"class_weights must be positive, got {self.class_weights}")
-        for name in ("max_steps", "patience", "batch_cells"):
+        for name in ("max_steps", "patience", "batch_cells", "window"):
             value = getattr(self, name)
             if value is not None:
                 at_least(1, **{name: value})

@@ -8,37 +8,16 @@ import numpy as np
 import pytest
 
 from cellformer.complexes.cell_complex import CellComplex
-from cellformer.complexes.graph import Graph
 from cellformer.complexes.many import growing, writing
 from cellformer.complexes.many.growing import GrowingStore
 from cellformer.complexes.many.parts import PARTS
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.complexes.many.store import StoreError, merge_ragged, open_ragged, save_ragged
 from cellformer.complexes.many.writing import arrays_of, stored_type
-from cellformer.encodings.encode import encode
-from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.lifting.rings import Rings
 from cellformer.lifting.skeleton import Skeleton
+from stored import collection, contents, path
 from tiny import SMILES
-
-
-def collection(lifting, texts, targets=True):
-    complexes = [encode(lifting(Graph.from_smiles(text)), RWBSPe(3)) for text in texts]
-    return RaggedComplexes.from_complexes(
-        complexes, np.arange(len(texts), dtype=float) if targets else None
-    )
-
-
-def path(vertices):
-    """A path whose vertices have categories as large as their numbers."""
-    graph = Graph.from_edges(
-        [(i, i + 1) for i in range(vertices - 1)], vertex_features=np.arange(vertices)
-    )
-    return RaggedComplexes.from_complexes([Skeleton()(graph)])
-
-
-def contents(folder):
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 def arrays_in(folder):

@@ -15,10 +15,10 @@ from cellformer.basics.sealed import sha256_of_stretch
 from cellformer.complexes.cell_complex import RANK_SIGN, SHARED_SIGN, CellComplex
 from cellformer.complexes.features import Features
 from cellformer.complexes.many.consistency import fault_of
+from cellformer.complexes.many.manifest import MANIFEST
 from cellformer.complexes.many.parts import PARTS
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.many.store import (
-    MANIFEST,
     StoreError,
     folder_of,
     merge_ragged,

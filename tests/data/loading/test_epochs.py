@@ -19,13 +19,17 @@ def epoch(sampler, number):
     batch_cells=st.none() | st.integers(1, 80),
     order=st.sampled_from([(False, False), (True, False), (True, True)]),
     seed=st.integers(0, 5),
+    window=st.none() | st.integers(1, 40),
+    shard=st.integers(1, 20),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=200)
 def test_every_epoch_has_each_number_once_within_the_limits(
-    cells, batch_size, batch_cells, order, seed
+    cells, batch_size, batch_cells, order, seed, window, shard
 ):
     shuffle, bucket = order
-    sampler = EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket)
+    window = window if shuffle else None
+    options = (batch_cells, bucket, window, np.arange(len(cells)) // shard)
+    sampler = EpochBatches(cells, batch_size, shuffle, seed, *options)
     for number in (0, 1, 7):
         made = epoch(sampler, number)
         flat = [each for batch in made for each in batch]
@@ -37,8 +41,11 @@ def test_every_epoch_has_each_number_once_within_the_limits(
             assert batch_cells is None or total <= batch_cells or len(batch) == 1
         if not shuffle:
             assert flat == list(range(len(cells)))
-        again = EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket)
+        again = EpochBatches(cells, batch_size, shuffle, seed, *options)
         assert epoch(again, number) == made
+        for done in {0, len(made) // 2, len(made)}:
+            again.go_on_after(done)
+            assert epoch(again, number) == made[done:]
 
 
 @pytest.mark.parametrize("bucket", [False, True])
@@ -58,6 +65,43 @@ def test_batches_are_as_full_as_their_budget_allows():
     for number in range(20):
         used = np.array([cells[batch].sum() for batch in epoch(sampler, number)])
         assert used.mean() > 0.9 * 800
+
+
+@given(
+    shards=st.lists(st.integers(0, 9), min_size=1, max_size=120).map(np.array),
+    window=st.integers(1, 150),
+    number=st.integers(0, 3),
+)
+@settings(deadline=None, max_examples=200)
+def test_a_window_is_of_whole_shards_and_no_more_of_them_than_it_needs(shards, window, number):
+    sampler = EpochBatches(np.ones(len(shards), np.int64), 1, True, 0, None, False, window, shards)
+    read = shards[[each for (each,) in epoch(sampler, number)]].tolist()
+    sizes = {shard: read.count(shard) for shard in read}
+    while read:  # window after window, in plain Python
+        opened = set()
+        while not opened or {*read[: sum(sizes[shard] for shard in opened)]} != opened:
+            before = len(opened)
+            opened |= {*read[: max(1, sum(sizes[shard] for shard in opened))]}
+            assert len(opened) > before
+        held = sum(sizes[shard] for shard in opened)
+        # Those that begin within a window: all but the last to begin fit.
+        assert held - max(sizes[shard] for shard in opened) < window
+        del read[:held]
+
+
+def test_shards_and_what_is_in_a_window_come_in_another_order_in_every_epoch():
+    shards = np.arange(600) // 20
+    sampler = EpochBatches(np.ones(600, np.int64), 10, True, 0, None, False, 100, shards)
+    firsts = set()
+    for number in range(20):
+        order = np.concatenate(epoch(sampler, number))
+        windows = shards[order].reshape(6, 100)
+        assert [len(set(each)) for each in windows] == [5] * 6
+        firsts.add(tuple(order[:10]))
+        assert len(set(windows[0][:10])) > 1  # batches mix shards
+    assert len(firsts) == 20
+    whole = EpochBatches(np.ones(600, np.int64), 10, True, 0, None, False, 600, shards)
+    assert sorted(np.concatenate(epoch(whole, 0))[:300].tolist()) != [*range(300)]
 
 
 def test_a_bucket_holds_complexes_of_like_size():
@@ -94,6 +138,8 @@ def test_a_complex_over_the_budget_is_alone_and_reported(caplog):
         ({"batch_size": 0}, "batch_size"),
         ({"batch_size": 1, "batch_cells": 0}, "batch_cells"),
         ({"batch_size": 1, "bucket": True}, "shuffle=True"),
+        ({"batch_size": 1, "window": 0}, "window"),
+        ({"batch_size": 1, "window": 5}, "window goes with shuffle=True and the shards"),
     ],
 )
 def test_what_makes_no_batches_is_refused(options, message):

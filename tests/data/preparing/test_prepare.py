@@ -13,6 +13,7 @@ import pytest
 from cellformer.basics.files import cache_root
 from cellformer.complexes import examples
 from cellformer.complexes.graph import Graph
+from cellformer.complexes.many.parts import StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
 from cellformer.complexes.polygons import edge_ends
 from cellformer.complexes.relabel import flip as turn
@@ -28,6 +29,7 @@ from cellformer.encodings.zeros import Zeros
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.lifting.own_cells import OwnCells
 from cellformer.lifting.skeleton import Skeleton
+from stored import flip
 
 LIFTING, ENCODINGS = InducedCycles(max_length=6), [RWBSPe(3)]
 
@@ -247,27 +249,24 @@ def test_uncached_complexes_outlive_their_folder(tmp_path):
     assert not (tmp_path / "prepared").exists()
 
 
-def flip(file, place):
-    """One bit of a file."""
-    data = bytearray(file.read_bytes())
-    data[place] ^= 4
-    file.write_bytes(data)
+def store_in(cache):
+    (store,) = (path for path in (cache / "prepared").iterdir() if path.is_dir())
+    return store
 
 
-def test_a_damaged_store_is_named_kept_once_and_made_again(tmp_path, caplog):
+def warnings_of(caplog):
+    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+
+def test_a_store_whose_parts_are_unknown_is_kept_once_and_made_again(tmp_path, caplog):
     first = prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
     expected = first.complexes.take([0, 1, 2])
-    (store,) = (path for path in (tmp_path / "prepared").iterdir() if path.is_dir())
-    for name, place in [
-        ("rank0_encodings.npy", -3),
-        ("rank1_faces.npy", -8),
-        ("rank1_faces.npy", 70),
-        ("manifest.json", 200),
-    ]:
+    store = store_in(tmp_path)
+    for name, place in [("manifest.json", 200), ("parts.jsonl", 200)]:
         caplog.clear()
         flip(store / name, place)
         again = prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
-        (told,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+        (told,) = warnings_of(caplog)
         assert f"{store / name} " in told
         assert told.endswith(f"it is kept as {store}.damaged and made again")
         assert_equal(again.complexes, expected)
@@ -275,12 +274,115 @@ def test_a_damaged_store_is_named_kept_once_and_made_again(tmp_path, caplog):
         assert left == {store.name, f"{store.name}.damaged", f"{store.name}.lock"}
 
 
-def test_a_truncated_array_is_made_again(tmp_path, caplog):
-    prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
-    (store,) = (path for path in (tmp_path / "prepared").iterdir() if path.is_dir())
-    os.truncate(store / "rank0_encodings.npy", 140)
-    prepare(cycles(3), LIFTING, ENCODINGS, cache_dir=tmp_path)
-    assert "rank0_encodings.npy has 140 bytes" in caplog.text
+def truncate(file, place):
+    os.truncate(file, place)
+
+
+def remove(file, place):
+    file.unlink()
+
+
+@pytest.mark.usefixtures("small_shards")
+@pytest.mark.parametrize(
+    ("damage", "name", "place", "seen"),
+    [
+        (flip, "rank0_encodings.npy", -3, [11, 12]),
+        (flip, "rank0_encodings.npy", 128, [3, 4, 5, 6]),
+        (flip, "rank1_faces.npy", 70, []),  # of the header
+        (flip, "rank2_offsets.npy", 128 + 8 * 5 + 1, [7, 8, 9, 10]),
+        (truncate, "rank1_signs.npy", -1 - 2 * 24, [7, 8, 9, 10, 11, 12]),
+        (truncate, "rank1_signs.npy", 5, [*range(3, 13)]),
+        (remove, "encoding_signs.npy", 0, [3, 4, 5, 6]),
+        (remove, "rank1_face_offsets.npy", 0, [*range(3, 13)]),
+    ],
+)
+def test_only_the_damaged_parts_of_a_store_are_made_again(
+    tmp_path, caplog, damage, name, place, seen
+):
+    lifting = Recorded(str(tmp_path))
+    prepare(cycles(10), lifting, ENCODINGS, cache_dir=tmp_path)
+    store, right = store_in(tmp_path), bytes_in(tmp_path)
+    file = store / name
+    damage(file, file.stat().st_size + place if damage is truncate and place < 0 else place)
+    assert bytes_in(tmp_path) != right
+    lifting.seen()
+    again = prepare(cycles(10), lifting, ENCODINGS, cache_dir=tmp_path)
+    assert lifting.seen() == seen
+    assert bytes_in(tmp_path) == right
+    (told,) = warnings_of(caplog)
+    assert str(file) in told
+    assert [
+        f"{first - 3} to {last - 3}" in told for first, last in ((3, 6), (7, 10), (11, 12))
+    ] == [first in seen for first in (3, 7, 11)]
+    assert {path.name for path in store.parent.iterdir()} == {store.name, f"{store.name}.lock"}
+    expected = prepare(cycles(10), LIFTING, ENCODINGS, cache_dir=tmp_path / "other")
+    assert_equal(again.complexes, expected.complexes)
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_damage_that_is_found_when_a_part_is_read_is_mended_by_the_next_call(tmp_path, monkeypatch):
+    for module in ("cellformer.basics.verified", "cellformer.complexes.many.store"):
+        monkeypatch.setattr(f"{module}.REMEMBERED_FROM", 1)
+    monkeypatch.setenv("CELLFORMER_CACHE", str(tmp_path))
+    lifting = Recorded(str(tmp_path))
+    prepare(cycles(10), lifting, ENCODINGS)
+    right, store = bytes_in(tmp_path), store_in(tmp_path)
+    flip(store / "rank0_encodings.npy", -3)
+    lifting.seen()
+    opened = prepare(cycles(10), lifting, ENCODINGS).complexes
+    assert opened.take([7]).num_cells.tolist() == [[10, 10, 0]]
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"rank0_encodings\.npy is damaged .* part 2\); begin"):
+            opened.take([7, 8])
+    again = prepare(cycles(10), lifting, ENCODINGS).complexes
+    assert lifting.seen() == [11, 12]
+    assert bytes_in(tmp_path) == right
+    assert again.take([7, 8]).num_cells[:, 0].tolist() == [10, 11]
+
+
+@dataclass(frozen=True)
+class Changing:
+    """A lifting that is not what it says: it gives other complexes while a file is there."""
+
+    folder: str
+
+    def __call__(self, graph):
+        changed = Path(self.folder, "changed").exists()
+        return InducedCycles(max_length=3 if changed else 6)(graph)
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_rows_that_give_something_else_than_they_gave_are_not_mixed_with_others(tmp_path, caplog):
+    prepare(cycles(10), Changing(str(tmp_path)), ENCODINGS, cache_dir=tmp_path)
+    (tmp_path / "changed").touch()
+    store = store_in(tmp_path)
+    flip(store / "rank0_encodings.npy", 128)
+    damaged = (store / "rank0_encodings.npy").read_bytes()
+    again = prepare(cycles(10), Changing(str(tmp_path)), ENCODINGS, cache_dir=tmp_path)
+    *_, told, last = warnings_of(caplog)
+    assert "part 0 was made again, and is not what it was" in told
+    assert last.endswith(f"it is kept as {store}.damaged and made again")
+    kept = store.with_name(f"{store.name}.damaged")
+    assert (kept / "rank0_encodings.npy").read_bytes() == damaged
+    other = InducedCycles(max_length=3)
+    expected = prepare(cycles(10), other, ENCODINGS, cache_dir=tmp_path / "other")
+    assert_equal(again.complexes, expected.complexes)
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_rows_that_cannot_be_made_again_leave_the_store_as_it_is(tmp_path):
+    lifting = Recorded(str(tmp_path))
+    prepare(cycles(6), lifting, ENCODINGS, cache_dir=tmp_path)
+    store, right = store_in(tmp_path), bytes_in(tmp_path)
+    flip(store / "rank0_encodings.npy", -3)
+    damaged = bytes_in(tmp_path)
+    (tmp_path / "stop at 7").touch()
+    with pytest.raises(KeyboardInterrupt):
+        prepare(cycles(6), lifting, ENCODINGS, cache_dir=tmp_path)
+    assert bytes_in(tmp_path).items() >= damaged.items()
+    (tmp_path / "stop at 7").unlink()
+    prepare(cycles(6), lifting, ENCODINGS, cache_dir=tmp_path)
+    assert bytes_in(tmp_path) == right
 
 
 @pytest.mark.usefixtures("small_shards")

@@ -93,8 +93,10 @@ def test_complexes_on_the_device_give_the_same_bits(attention, tiny, tmp_path):
     assert curve(tmp_path / "True") == curve(tmp_path / "False")
 
 
-def test_batches_of_a_budget_and_of_like_size_resume_to_the_same_bits(tiny, tmp_path):
-    tiny = with_training(tiny, batch_size=16, batch_cells=60, bucket=True, epochs=3)
+@pytest.mark.parametrize("options", [{"bucket": True}, {"window": 9}])
+def test_batches_of_a_budget_resume_to_the_same_bits(options, tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("cellformer.training.loop.fit.SHARD", 4)
+    tiny = with_training(tiny, batch_size=16, batch_cells=60, epochs=3, **options)
     train(tiny, tmp_path / "whole")
     train(tiny, tmp_path / "halves", stop_after=2)
     (tmp_path / "halves" / "summary.json").unlink()

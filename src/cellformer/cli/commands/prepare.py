@@ -30,6 +30,18 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         default=OF_RAY["retries"],
         help="with --ray: how often a part that lost its worker or machine is made again",
     )
+    parser.add_argument(
+        "--to",
+        type=str,
+        metavar="URL",
+        help="copy what is prepared to a folder at a URL (s3://..., gs://..., file://...), where "
+        "machines whose CELLFORMER_REMOTE says that URL read it from",
+    )
+    parser.add_argument(
+        "--pack",
+        action="store_true",
+        help="with --to: put each part there compressed too, which is then what is fetched",
+    )
     add_preset(parser, "where the values below start from")
     add_config_and_target(parser)
     parser.add_class_arguments(DataConfig, "data", skip={"source"})
@@ -45,6 +57,7 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prepares what ``train`` with the same values finds in the cache, and says what it is."""
+    from cellformer.complexes.many.remote import put_store
     from cellformer.complexes.many.store import folder_of
     from cellformer.data.dataset import digest_of
     from cellformer.training.materials.materials import Materials, gathered
@@ -52,6 +65,8 @@ def run(arguments: Namespace) -> int:
     from cellformer.training.materials.rows import open_rows
 
     check_ray(arguments)
+    if arguments.pack and arguments.to is None:
+        raise ValueError("--pack says how --to copies; give a URL with it")
     executor = None
     if arguments.ray is not None:
         from cellformer.experiments.ray.shards import RayShards
@@ -97,4 +112,7 @@ def run(arguments: Namespace) -> int:
     if folder is not None:
         size = sum(file.stat().st_size for file in folder.iterdir())
         print(f"They are in {folder}, {size / 1e6:.1f} MB")
+        if arguments.to is not None:
+            put_store(folder, f"{arguments.to.rstrip('/')}/{folder.name}", packed=arguments.pack)
+            print(f"They are in {arguments.to} too: CELLFORMER_REMOTE={arguments.to}")
     return 0

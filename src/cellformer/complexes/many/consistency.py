@@ -21,49 +21,93 @@ KINDS = {"offsets": ("i", 1), "face_offsets": ("i", 1), "faces": ("i", 1), "sign
 
 def fault_of(ragged: RaggedComplexes) -> Fault | None:
     """The first array that does not fit the others; None where all do."""
+    found = fault_of_shapes(ragged)
+    if found is not None:
+        return found
+    below: RaggedRank | None = None
+    for number, rank in enumerate(ragged.ranks):
+        fault = _wrong_faces(rank) or _wrong_entries(rank, None if below is None else below.offsets)
+        if fault is not None:
+            return f"rank{number}_{fault[0]}", fault[1]
+        below = rank
+    return None
+
+
+def fault_of_shapes(ragged: RaggedComplexes) -> Fault | None:
+    """The same of what can be told without reading more than one number of each complex."""
     signs = ragged.encoding_signs
     if signs.ndim != 1 or not np.isin(signs, SIGN_KINDS).all():
         return "encoding_signs", "it holds an unknown kind of sign"
-    below: RaggedRank | None = None
-    complexes = len(ragged)
     for number, rank in enumerate(ragged.ranks):
-        found = (
-            _wrong_kind(rank)
-            or _wrong_lengths(rank, complexes, len(signs))
-            or _wrong_entries(rank, below)
-        )
+        found = _wrong_kind(rank) or _wrong_lengths(rank, len(ragged), len(signs))
         if found is not None:
             return f"rank{number}_{found[0]}", found[1]
-        below = rank
     return _wrong_rows(ragged)
+
+
+def fault_of_part(
+    rank: RaggedRank, below: NDArray[Any] | None, first: int, last: int
+) -> Fault | None:
+    """What of the complexes ``first`` to ``last`` does not fit, of a rank whose offsets are right.
+
+    ``below`` are the offsets of the rank below. The array has no rank in its name.
+    """
+    start, stop = rank.offsets[[first, last]].tolist()
+    face_offsets = np.asarray(rank.face_offsets[start : stop + 1], np.int64)
+    begin, end = face_offsets[[0, -1]].tolist()
+    faces = len(rank.faces)
+    if not 0 <= begin <= end <= faces or (np.diff(face_offsets) < 0).any():
+        return "face_offsets", f"it does not divide {faces} faces among the cells"
+    part = RaggedRank(
+        rank.offsets[first : last + 1] - start,
+        face_offsets - begin,
+        rank.faces[begin:end],
+        rank.signs[begin:end],
+        rank.discrete[start:stop],
+        rank.continuous[start:stop],
+        rank.encodings[start:stop],
+        rank.signed[start:stop],
+    )
+    return fault_of_cut(part, None if below is None else below[first : last + 1])
+
+
+def fault_of_cut(rank: RaggedRank, below: NDArray[Any] | None) -> Fault | None:
+    """The same of some complexes that were cut out; ``below`` has their offsets alone."""
+    return _wrong_faces(rank) or _wrong_entries(rank, below)
 
 
 def _wrong_kind(rank: RaggedRank) -> Fault | None:
     for name, (kind, axes) in KINDS.items():
-        array = getattr(rank, name)
+        array = rank.lying(name)
         if array.dtype.kind != kind or array.ndim != axes:
             return name, f"it holds {array.dtype} in {array.ndim} axes"
     return None
 
 
 def _wrong_lengths(rank: RaggedRank, complexes: int, encodings: int) -> Fault | None:
-    cells, faces = len(rank.face_offsets) - 1, len(rank.faces)
+    cells = len(rank.lying("face_offsets")) - 1
     if len(rank.offsets) != complexes + 1 or not _are_offsets(rank.offsets, cells):
         return "offsets", f"it does not divide {cells} cells among {complexes} complexes"
+    for name in ("discrete", "continuous", "encodings", "signed"):
+        rows = len(rank.lying(name))
+        if rows != cells:
+            return name, f"it has {rows} rows for {cells} cells"
+    columns = rank.lying("encodings").shape[1]
+    if columns != encodings:
+        return "encodings", f"it has {columns} columns, {encodings} have signs"
+    return None
+
+
+def _wrong_faces(rank: RaggedRank) -> Fault | None:
+    cells, faces = len(rank.face_offsets) - 1, len(rank.faces)
     if not _are_offsets(rank.face_offsets, faces):
         return "face_offsets", f"it does not divide {faces} faces among {cells} cells"
     if len(rank.signs) != faces:
         return "signs", f"it has {len(rank.signs)} entries for {faces} faces"
-    for name in ("discrete", "continuous", "encodings", "signed"):
-        rows = len(getattr(rank, name))
-        if rows != cells:
-            return name, f"it has {rows} rows for {cells} cells"
-    if rank.encodings.shape[1] != encodings:
-        return "encodings", f"it has {rank.encodings.shape[1]} columns, {encodings} have signs"
     return None
 
 
-def _wrong_entries(rank: RaggedRank, below: RaggedRank | None) -> Fault | None:
+def _wrong_entries(rank: RaggedRank, below: NDArray[Any] | None) -> Fault | None:
     if rank.signs.size and (rank.signs.min() < -1 or rank.signs.max() > 1):
         return "signs", "it holds an incidence number other than -1, 0 and 1"
     if rank.discrete.size and rank.discrete.min() < 0:
@@ -80,12 +124,13 @@ def _wrong_rows(ragged: RaggedComplexes) -> Fault | None:
     if rank is not None:
         if not 0 <= rank < len(ragged.ranks):
             return "targets", f"they are of cells of rank {rank}, which there is none of"
-        expected = len(ragged.ranks[rank].discrete)
+        expected = len(ragged.ranks[rank].lying("discrete"))
     targets, described = ragged.targets, ragged.descriptors
     if targets is not None and (targets.ndim != 2 or len(targets) != expected):
         return "targets", f"its shape is {targets.shape} for {expected} rows"
     if described is not None:
-        for name, rows in (("counts", described.counts), ("values", described.values)):
+        for name in ("counts", "values"):
+            rows = described.lying(name)
             if rows.ndim != 2 or len(rows) != len(ragged):
                 return f"descriptor_{name}", f"its shape is {rows.shape}, {len(ragged)} complexes"
     return None
@@ -99,12 +144,12 @@ def _are_offsets(offsets: NDArray[Any], end: int) -> bool:
     return all(bool((np.diff(offsets[at : at + CHUNK + 1]) >= 0).all()) for at in starts)
 
 
-def _reaches_outside(rank: RaggedRank, below: RaggedRank | None) -> bool:
-    """Whether a face is no cell of the rank below in the same complex."""
+def _reaches_outside(rank: RaggedRank, below: NDArray[Any] | None) -> bool:
+    """Whether a face is no cell of the rank below, which has these offsets, in the same complex."""
     if below is None:
         return len(rank.faces) > 0
     starts = np.asarray(rank.face_offsets[rank.offsets])  # of the faces of each complex
-    sizes = np.diff(below.offsets)
+    sizes = np.diff(below)
     cuts = np.searchsorted(starts, np.arange(CHUNK, len(rank.faces), CHUNK))
     for first, last in itertools.pairwise([0, *np.unique(cuts).tolist(), len(sizes)]):
         faces = rank.faces[starts[first] : starts[last]]

@@ -7,9 +7,9 @@ appended can be removed where it came from.
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ import numpy as np
 
 from cellformer.basics.causes import raise_of_process
 from cellformer.basics.sealed import FaultError, sealed, sha256_of, sha256_of_stretch
+from cellformer.complexes.many.growth import GrownArray, Growth
+from cellformer.complexes.many.manifest import FORMAT_VERSION, MANIFEST
 from cellformer.complexes.many.parts import (
     PARTS,
     PartOfArray,
@@ -32,7 +34,6 @@ from cellformer.complexes.many.writing import (
     HEADER,
     NARROW,
     Array,
-    arrays_of,
     file_name,
     header,
     kind_of,
@@ -42,24 +43,8 @@ from cellformer.complexes.many.writing import (
 
 logger = logging.getLogger(__name__)
 
-FORMAT_VERSION = 2
-MANIFEST = "manifest.json"
 WIDE = ".wide"
 """Of an array in a wider type, which is to take the place of the one that there is."""
-
-
-@dataclass
-class _Grown:
-    """What has been written of an array."""
-
-    dtype: np.dtype[Any]
-    columns: tuple[int, ...]
-    rows: int = 0
-
-    @property
-    def end(self) -> int:
-        """The byte where the next row begins."""
-        return HEADER + self.rows * self.dtype.itemsize * int(np.prod(self.columns))
 
 
 class GrowingStore:
@@ -74,21 +59,23 @@ class GrowingStore:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.complexes = 0
         self.notes: list[str] = []
-        self._ranks = 0
-        self._target_rank: int | None = None
-        self._arrays: dict[str, _Grown] = {}
+        self._growth = Growth()
         folder.mkdir(parents=True, exist_ok=True)
         _finish_widening(folder)
         (folder / MANIFEST).unlink(missing_ok=True)  # of a `finish` that was interrupted
         self._read()
         for file in folder.glob("*.npy"):
-            grown = self._arrays.get(file.stem)
+            grown = self._growth.arrays.get(file.stem)
             if grown is None:
                 file.unlink()
             else:
                 os.truncate(file, grown.end)
+
+    @property
+    def complexes(self) -> int:
+        """How many there are."""
+        return self._growth.complexes
 
     def append(self, ragged: RaggedComplexes | None, note: str = "") -> None:
         """Adds a part, whose arrays may be memory-mapped, or a note alone.
@@ -96,13 +83,14 @@ class GrowingStore:
         Raises ValueError if it does not carry the features, encodings and targets of the others.
         """
         if ragged is None:
-            part = StorePart(0, self._ranks, self._target_rank, {}, note)
+            part = StorePart(0, self._growth.ranks, self._growth.target_rank, {}, note)
         else:
             self._check_alike(ragged)
             written = {
-                name: self._write(name, rows, shift) for name, rows, shift in self._new_rows(ragged)
+                name: self._write(name, rows, shift)
+                for name, rows, shift in self._growth.new_rows(ragged)
             }
-            ranks = max(self._ranks, len(ragged.ranks))
+            ranks = max(self._growth.ranks, len(ragged.ranks))
             part = StorePart(len(ragged), ranks, ragged.target_rank, written, note)
         add_part(self.folder, part)
         self._count(part)
@@ -115,7 +103,7 @@ class GrowingStore:
         if not self.complexes:
             raise ValueError("at least one collection is needed")
         arrays = {}
-        for name, grown in self._arrays.items():
+        for name, grown in self._growth.arrays.items():
             shape = (grown.rows, *grown.columns)
             with (self.folder / file_name(name)).open("r+b") as stream:
                 stream.write(header(grown.dtype, shape))
@@ -126,9 +114,9 @@ class GrowingStore:
         manifest = {
             "format": FORMAT_VERSION,
             "complexes": self.complexes,
-            "ranks": self._ranks,
+            "ranks": self._growth.ranks,
             "arrays": arrays,
-            "target_rank": self._target_rank,
+            "target_rank": self._growth.target_rank,
             "parts": sha256_of(self.folder / PARTS),
             "meta": dict(meta),
         }
@@ -160,20 +148,12 @@ class GrowingStore:
         """Raises ValueError, naming the file, unless a part is what its line says."""
         for name, entry in part.arrays.items():
             file = self.folder / file_name(name)
-            begin = self._arrays[name].end if name in self._arrays else HEADER
+            begin = self._growth.end(name)
             if sha256_of_stretch(file, begin, entry.bytes) != entry.sha256:
                 raise ValueError(f"{file} is damaged (its checksum differs)")
 
     def _count(self, part: StorePart) -> None:
-        for name, entry in part.arrays.items():
-            grown = self._arrays.setdefault(name, _Grown(np.dtype(entry.dtype), entry.columns))
-            if entry.rows and not grown.rows:
-                grown.dtype, grown.columns = np.dtype(entry.dtype), entry.columns
-            grown.rows += entry.rows
-        if part.complexes and not self.complexes:
-            self._target_rank = part.target_rank
-        self.complexes += part.complexes
-        self._ranks = part.ranks
+        self._growth.count(part)
         self.notes.append(part.note)
 
     def _check_alike(self, ragged: RaggedComplexes) -> None:
@@ -187,36 +167,21 @@ class GrowingStore:
             ("targets", ragged.targets is not None, "targets"),
             ("descriptor_counts", ragged.descriptors is not None, "descriptors"),
         ):
-            if has != (name in self._arrays):
+            if has != (name in self._growth.arrays):
                 raise ValueError(f"part {number} has {what} where part 0 has none, or the reverse")
-        if ragged.target_rank != self._target_rank:
+        if ragged.target_rank != self._growth.target_rank:
             raise ValueError(f"part {number} has targets of other cells than part 0")
-
-    def _new_rows(self, ragged: RaggedComplexes) -> Iterator[tuple[str, Array, int]]:
-        """What is to be appended to each array: its name, rows, and what is added to them."""
-        deep = ragged.to_depth(max(self._ranks, len(ragged.ranks)) - 1)
-        for name, array in arrays_of(deep).items():
-            kind, rank = kind_of(name), name.partition("_")[0]
-            if name == "encoding_signs" and self.complexes:
-                continue
-            if kind in ("offsets", "face_offsets") and name in self._arrays:
-                before = f"{rank}_discrete" if kind == "offsets" else f"{rank}_faces"
-                yield name, array[1:], self._arrays[before].rows
-            elif kind == "offsets" and self.complexes:  # which had no cells of this rank so far
-                yield name, np.concatenate([np.zeros(self.complexes, np.int64), array]), 0
-            else:
-                yield name, array, 0
 
     def _write(self, name: str, rows: Array, shift: int) -> PartOfArray:
         """Writes rows behind those that count."""
         file = self.folder / file_name(name)
         dtype = stored_type(name, rows, shift)
-        grown = self._arrays.get(name)
+        grown = self._growth.arrays.get(name)
         if grown is None:
-            grown = _Grown(dtype, rows.shape[1:])
+            grown = GrownArray(dtype, rows.shape[1:])
             file.write_bytes(bytes(HEADER))
         elif not grown.rows and len(rows):
-            grown = _Grown(dtype, rows.shape[1:])
+            grown = GrownArray(dtype, rows.shape[1:])
         elif len(rows):
             if rows.shape[1:] != grown.columns:
                 raise ValueError(
@@ -231,10 +196,10 @@ class GrowingStore:
 
     def _widen(self, name: str, dtype: np.dtype[Any]) -> None:
         """Gives all rows of an array another type, in a file that takes the place of the other."""
-        file, grown = self.folder / file_name(name), self._arrays[name]
+        file, grown = self.folder / file_name(name), self._growth.arrays[name]
         wide = file.with_name(f"{name}.{dtype.str[1:]}{WIDE}")
         wide.write_bytes(bytes(HEADER))
-        old, new = _Grown(grown.dtype, grown.columns), _Grown(dtype, grown.columns)
+        old, new = GrownArray(grown.dtype, grown.columns), GrownArray(dtype, grown.columns)
 
         def widened(part: StorePart) -> StorePart:
             entry = part.arrays.get(name)

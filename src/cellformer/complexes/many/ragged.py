@@ -13,10 +13,11 @@ from cellformer.basics.rounding import narrowed
 from cellformer.complexes.cell_complex import CellComplex
 from cellformer.complexes.descriptors import Descriptors, concatenate_descriptors
 from cellformer.complexes.features import Features
+from cellformer.complexes.late import Late
 
 
 @dataclass(frozen=True, eq=False)
-class RaggedRank:
+class RaggedRank(Late):
     """The cells of one rank of all complexes, one complex after the other.
 
     Whole numbers that come from a store may be of a narrower type than others; what is taken of
@@ -52,22 +53,25 @@ class RaggedRank:
     def take(self, complexes: Int64[np.ndarray, " chosen"]) -> "RaggedRank":
         """The same of some complexes, in this order; no Python loop over complexes or cells."""
         cells, offsets = ranges(self.offsets[complexes], self.offsets[complexes + 1])
-        entries, face_offsets = ranges(self.face_offsets[cells], self.face_offsets[cells + 1])
+        own = self.of(complexes)
+        face_offsets = own["face_offsets"]
+        entries, taken_face_offsets = ranges(face_offsets[cells], face_offsets[cells + 1])
         return type(self)(
             offsets,
-            face_offsets,
-            np.asarray(self.faces[entries], np.int32),
-            self.signs[entries],
-            np.asarray(self.discrete[cells], np.int32),
-            self.continuous[cells],
-            self.encodings[cells],
-            self.signed[cells],
+            taken_face_offsets,
+            np.asarray(own["faces"][entries], np.int32),
+            own["signs"][entries],
+            np.asarray(own["discrete"][cells], np.int32),
+            own["continuous"][cells],
+            own["encodings"][cells],
+            own["signed"][cells],
         )
 
     @property
     def columns(self) -> tuple[int, int, int]:
         """The numbers of discrete, continuous and signed columns."""
-        return self.discrete.shape[1], self.continuous.shape[1], self.signed.shape[1]
+        discrete, continuous, signed = map(self.lying, ("discrete", "continuous", "signed"))
+        return discrete.shape[1], continuous.shape[1], signed.shape[1]
 
 
 @dataclass(frozen=True, eq=False)

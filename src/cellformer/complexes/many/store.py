@@ -4,66 +4,46 @@ No pickles, so that a store stays readable for years and opening one runs no cod
 """
 
 import hashlib
-import math
 import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellformer.basics.archives import one_line
 from cellformer.basics.causes import raise_of_process, with_files
-from cellformer.basics.decoding import decoded
 from cellformer.basics.owners import unfinished
-from cellformer.basics.sealed import FaultError, read_sealed, sha256_of, sha256_of_stretch
-from cellformer.basics.verified import REMEMBERED_FROM, verified_once
+from cellformer.basics.sealed import sha256_of, sha256_of_stretch
+from cellformer.basics.verified import (
+    REMEMBERED_FROM,
+    VerifiedPieces,
+    known_as_verified,
+    verified_once,
+)
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.consistency import fault_of
-from cellformer.complexes.many.growing import FORMAT_VERSION, MANIFEST, GrowingStore
+from cellformer.complexes.many.growing import GrowingStore
+from cellformer.complexes.many.late_parts import DAMAGED, LateStore
+from cellformer.complexes.many.manifest import (
+    Manifest,
+    Meta,
+    StoredArray,
+    again,
+    incomplete,
+    read_manifest,
+)
 from cellformer.complexes.many.parts import PARTS, PartOfArray, StoreError, StorePart, read_parts
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
+from cellformer.complexes.many.remote import is_url, open_remote, url_of
 from cellformer.complexes.many.writing import file_name
 
-Meta: TypeAlias = dict[str, Any]
-"""What the writer wishes to remember with the arrays; anything that JSON can hold."""
-
-EARLIER_VERSION = 1
-"""A format that is read still: each array has one checksum, whole numbers are wide."""
 TICK = 0.05
 """Seconds after which a file system gives another time to what is written."""
-
-
-@dataclass(frozen=True)
-class StoredArray:
-    """What a manifest records of an array."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    bytes: int  # of the whole file
-    sha256: str | None  # of its numbers; None where those of parts are recorded
-
-    @property
-    def start(self) -> int:
-        """The byte of the file where its numbers begin."""
-        return self.bytes - math.prod(self.shape) * np.dtype(self.dtype).itemsize
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What is in a store, beside what its writer wishes to remember."""
-
-    format: int
-    complexes: int
-    ranks: int
-    arrays: Mapping[str, StoredArray]
-    target_rank: int | None
-    parts: str | None  # the SHA-256 of the file of parts, where there is one
-
 
 _verified: dict[Path, str] = {}  # the files of each store, as they were when they were verified
 
@@ -103,7 +83,7 @@ def merge_ragged(
 
 
 def open_ragged(
-    folder: str | os.PathLike[str], verify: bool = True
+    folder: str | os.PathLike[str], verify: bool | Literal["late"] = True
 ) -> tuple[RaggedComplexes, Meta]:
     """Memory-maps a store; returns the complexes and what was remembered with them.
 
@@ -111,32 +91,52 @@ def open_ragged(
     compared with its checksum and every index with what it points at, once in a process, or once
     on a machine where that takes long (see `verified_once`), for as long as the files stay as they
     are. Raises StoreError, naming the file and what to do.
+
+    With ``verify="late"`` a store of 64 MiB or more is opened at once: each of its parts is
+    compared when some of it is first read, which raises the same StoreError. What has been found
+    damaged so is remembered in the folder, and looked for when it is opened again. A ``folder`` may
+    also be a URL; see `open_remote`, whose parts are always compared.
     """
+    if isinstance(folder, str) and is_url(folder):
+        return open_remote(folder)
     path = Path(folder)
-    manifest, meta = _read_manifest(path)
+    manifest, meta = read_manifest(path)
     recorded = manifest.arrays
     size = sum(each.bytes for each in recorded.values())
     state = _state(path, size) if verify else ""
     arrays = {name: _map_array(path, name, recorded[name]) for name in recorded}
     arrays = _absent_signed(manifest) | arrays
+    place, damaged = path.resolve(), (path / DAMAGED).exists()
+    known = not verify or (_verified.get(place) == state and not damaged)
+    late = verify == "late" and size >= REMEMBERED_FROM and manifest.parts is not None
     try:
+        if late and not (known or damaged or known_as_verified(place, state)):
+            store = LateStore(path, manifest, arrays, VerifiedPieces(place, state))
+            return _counted(path, manifest, store.complexes()), meta
         ragged = complexes_of(arrays, manifest.ranks, manifest.target_rank)
     except KeyError as error:
-        raise _incomplete(path, error) from None
+        raise incomplete(path, error) from None
+    _counted(path, manifest, ragged)
+    if not known:
+        with verified_once(place, state, size) as needed:
+            if needed or damaged:
+                _check_bytes(path, manifest)
+                _check_indices(path, ragged)
+        _verified[place] = state
+        with suppress(OSError):
+            (path / DAMAGED).unlink(missing_ok=True)
+    return ragged, meta
+
+
+def _counted(path: Path, manifest: Manifest, ragged: RaggedComplexes) -> RaggedComplexes:
+    """The same; raises StoreError where it holds another number of complexes than it should."""
     if not ragged.ranks or len(ragged) != manifest.complexes:
         raise StoreError(
             f"{path} holds {len(ragged) if ragged.ranks else 0} complexes where its manifest says "
             f"{manifest.complexes}",
-            _again(path),
+            again(path),
         )
-    place = path.resolve()
-    if verify and _verified.get(place) != state:
-        with verified_once(place, state, size) as needed:
-            if needed:
-                _check_bytes(path, manifest)
-                _check_indices(path, ragged)
-        _verified[place] = state
-    return ragged, meta
+    return ragged
 
 
 def complexes_of(
@@ -157,6 +157,12 @@ def complexes_of(
     )
 
 
+def place_of(ragged: RaggedComplexes) -> str | None:
+    """What `open_ragged` finds all cells at, a folder or a URL, of complexes that lie there."""
+    folder = folder_of(ragged)
+    return url_of(ragged) if folder is None else str(folder)
+
+
 def folder_of(ragged: RaggedComplexes) -> Path | None:
     """The store that all cells are memory-mapped from; None where any array lies in memory.
 
@@ -165,7 +171,7 @@ def folder_of(ragged: RaggedComplexes) -> Path | None:
     folder: Path | None = None
     for number, rank in enumerate(ragged.ranks):
         for name in RaggedRank.ARRAYS:
-            array = getattr(rank, name)
+            array = rank.lying(name)
             if name == "signed" and not array.shape[1]:
                 continue  # nothing to send, and a store may lack it
             if not isinstance(array, np.memmap) or array.filename is None:
@@ -177,6 +183,11 @@ def folder_of(ragged: RaggedComplexes) -> Path | None:
     return folder
 
 
+def is_late(ragged: RaggedComplexes) -> bool:
+    """Whether some of it may still have to be compared with its checksums."""
+    return any(each.is_late for each in (*ragged.ranks, ragged.descriptors) if each is not None)
+
+
 def _absent_signed(manifest: Manifest) -> dict[str, NDArray[Any]]:
     """No columns for each rank of a store from before there were signed features."""
     return {
@@ -185,46 +196,6 @@ def _absent_signed(manifest: Manifest) -> dict[str, NDArray[Any]]:
         if f"rank{rank}_signed" not in manifest.arrays
         and (known := manifest.arrays.get(f"rank{rank}_discrete")) is not None
     }
-
-
-def _again(path: Path) -> str:
-    return f"delete the folder {path} and make it again"
-
-
-def _incomplete(path: Path, missing: KeyError) -> StoreError:
-    return StoreError(f"{path / MANIFEST} has no entry {missing}", _again(path))
-
-
-def _read_manifest(path: Path) -> tuple[Manifest, Meta]:
-    file = path / MANIFEST
-    if not path.is_dir():
-        raise StoreError(f"there is no store of complexes at {path}", "prepare the data first")
-    try:
-        values = read_sealed(file)
-    except FileNotFoundError:
-        raise StoreError(
-            f"{path} is not a store of complexes: it has no {MANIFEST}", "prepare the data first"
-        ) from None
-    except FaultError as error:
-        raise StoreError(error.fault, _again(path)) from None
-    version = values.get("format") if isinstance(values, dict) else None
-    if version not in (FORMAT_VERSION, EARLIER_VERSION):
-        raise StoreError(
-            f"{file} has format {version}, this version reads {FORMAT_VERSION}",
-            f"{_again(path)}, or use the version of cellformer that wrote it",
-        )
-    try:
-        meta = values.pop("meta")
-        manifest = decoded(Manifest, {"target_rank": None, "parts": None, **values}, str(file))
-        for each in manifest.arrays.values():
-            np.dtype(each.dtype)
-    except KeyError as error:
-        raise _incomplete(path, error) from None
-    except (TypeError, ValueError) as error:
-        raise StoreError(str(error), _again(path)) from None
-    if not isinstance(meta, dict):
-        raise StoreError(f"{file}: meta must be a mapping, got {meta!r}", _again(path))
-    return manifest, meta
 
 
 def _state(path: Path, size: int) -> str:
@@ -247,30 +218,31 @@ def _state(path: Path, size: int) -> str:
 
 def _files(path: Path) -> dict[str, os.stat_result]:
     try:
-        return {entry.name: entry.stat() for entry in os.scandir(path)}
+        entries = (entry for entry in os.scandir(path) if entry.name != DAMAGED)
+        return {entry.name: entry.stat() for entry in entries}
     except OSError as error:
         raise_of_process(error)
-        raise StoreError(f"{path} cannot be read ({error})", _again(path)) from None
+        raise StoreError(f"{path} cannot be read ({error})", again(path)) from None
 
 
 def _map_array(path: Path, name: str, recorded: StoredArray) -> NDArray[Any]:
     file = path / file_name(name)
     if not file.is_file():
-        raise StoreError(f"{file} is missing", _again(path))
+        raise StoreError(f"{file} is missing", again(path))
     size = file.stat().st_size
     if size != recorded.bytes:
-        raise StoreError(f"{file} has {size} bytes instead of {recorded.bytes}", _again(path))
+        raise StoreError(f"{file} has {size} bytes instead of {recorded.bytes}", again(path))
     try:
         array: NDArray[Any] = with_files(lambda: np.load(file, mmap_mode="r", allow_pickle=False))
         found, row_by_row = (array.dtype.str, array.shape), array.flags.c_contiguous
     except Exception as error:  # a damaged header raises nearly any kind
         raise_of_process(error)
-        raise StoreError(f"{file} is damaged ({one_line(error)})", _again(path)) from None
+        raise StoreError(f"{file} is damaged ({one_line(error)})", again(path)) from None
     if found != (recorded.dtype, recorded.shape) or not row_by_row:
         raise StoreError(
             f"{file} holds {found[0]} {list(found[1])} instead of "
             f"{recorded.dtype} {list(recorded.shape)}",
-            _again(path),
+            again(path),
         )
     return array
 
@@ -280,22 +252,22 @@ def _check_bytes(path: Path, manifest: Manifest) -> None:
     at = {name: each.start for name, each in manifest.arrays.items()}
     try:
         if manifest.parts is not None and sha256_of(path / PARTS) != manifest.parts:
-            raise StoreError(f"{path / PARTS} is damaged (its checksum differs)", _again(path))
+            raise StoreError(f"{path / PARTS} is damaged (its checksum differs)", again(path))
         for number, part in enumerate(_parts(path, manifest)):
             for name, entry in part.arrays.items():
                 file = path / file_name(name)
                 if sha256_of_stretch(file, at[name], entry.bytes) != entry.sha256:
                     where = "" if manifest.parts is None else f" in part {number}"
                     raise StoreError(
-                        f"{file} is damaged (its checksum differs{where})", _again(path)
+                        f"{file} is damaged (its checksum differs{where})", again(path)
                     )
                 at[name] += entry.bytes
     except OSError as error:  # of the disk; it names the file
         raise_of_process(error)
-        raise StoreError(f"{path} cannot be read ({error})", _again(path)) from None
+        raise StoreError(f"{path} cannot be read ({error})", again(path)) from None
     for name, each in manifest.arrays.items():
         if at[name] != each.bytes:
-            raise StoreError(f"{path / PARTS} tells of other parts of {name}", _again(path))
+            raise StoreError(f"{path / PARTS} tells of other parts of {name}", again(path))
 
 
 def _parts(path: Path, manifest: Manifest) -> Iterable[StorePart]:
@@ -312,4 +284,4 @@ def _parts(path: Path, manifest: Manifest) -> Iterable[StorePart]:
 def _check_indices(path: Path, ragged: RaggedComplexes) -> None:
     fault = fault_of(ragged)
     if fault is not None:
-        raise StoreError(f"{path / file_name(fault[0])} is damaged: {fault[1]}", _again(path))
+        raise StoreError(f"{path / file_name(fault[0])} is damaged: {fault[1]}", again(path))

@@ -79,11 +79,16 @@ def write_rows(file: Path, place: int, rows: Array, shift: int, dtype: np.dtype[
     digest = hashlib.sha256()
     with file.open("r+b") as stream:
         stream.seek(place)
-        for chunk in chunks(rows):
-            data = np.ascontiguousarray(chunk + shift if shift else chunk, dtype).tobytes()
+        for data in encoded(rows, shift, dtype):
             digest.update(data)
             stream.write(data)
     return digest.hexdigest()
+
+
+def encoded(rows: Array, shift: int, dtype: np.dtype[Any]) -> Iterator[bytes]:
+    """The bytes of rows, plus ``shift``, as a file holds them, a few megabytes at a time."""
+    for chunk in chunks(rows):
+        yield np.ascontiguousarray(chunk + shift if shift else chunk, dtype).tobytes()
 
 
 def chunks(rows: Array) -> Iterator[Array]:

@@ -26,6 +26,10 @@ class EpochBatches(Sampler[list[int]]):
     With ``bucket``, the complexes of a batch are of like size: after shuffling, those of every
     16 batches are sorted by their number of cells, and then the batches are shuffled.
 
+    With ``window``, what is read together stays together: the ``shards`` that the complexes lie in
+    come in a random order, and as many of them as have about ``window`` complexes are shuffled at
+    a time. So no more than that has to fit in memory, whatever the size of the whole.
+
     All epochs have the same number of batches, so that a schedule can be laid out for them. Where
     the budget of cells cuts one order into more batches than usual, another order is drawn; where
     it cuts one into fewer, the largest batches are halved.
@@ -39,18 +43,28 @@ class EpochBatches(Sampler[list[int]]):
         seed: int,
         batch_cells: int | None = None,
         bucket: bool = False,
+        window: int | None = None,
+        shards: Int64[np.ndarray, " count"] | None = None,
     ):
         at_least(1, batch_size=batch_size)
         if batch_cells is not None:
             at_least(1, batch_cells=batch_cells)
         if bucket and not shuffle:
             raise ValueError("bucket changes the order, so it goes with shuffle=True only")
+        if window is not None:
+            at_least(1, window=window)
+            if not shuffle or shards is None:
+                raise ValueError("a window goes with shuffle=True and the shards of the complexes")
         self.cells = cells
         self.batch_size = batch_size
         self.batch_cells = batch_cells
         self.shuffle = shuffle
         self.seed = seed
         self.bucket = bucket
+        self.window = window
+        self._shards: Int64[np.ndarray, " count"] | None = None
+        if window is not None and shards is not None:
+            self._shards = np.unique(shards, return_inverse=True)[1]
         self.epoch = 0
         self._done = 0
         self._length = self._longest_epoch()
@@ -86,6 +100,8 @@ class EpochBatches(Sampler[list[int]]):
         if not self.shuffle:
             return np.arange(count)
         order = generator.permutation(count)
+        if self.window is not None and self._shards is not None:
+            order = order[_windows(self._shards[order], self.window, generator)]
         if not self.bucket:
             return order
         per_batch = self.batch_size
@@ -125,6 +141,19 @@ class EpochBatches(Sampler[list[int]]):
                 self.batch_cells,
                 self.cells.max(),
             )
+
+
+def _windows(
+    shards: Int64[np.ndarray, " count"], window: int, generator: np.random.Generator
+) -> Int64[np.ndarray, " count"]:
+    """Which of some complexes come first, second ...: shards in a random order, those that begin
+    within the same ``window`` together, in the order that their complexes had.
+    """
+    sizes = np.bincount(shards)
+    order = generator.permutation(len(sizes))
+    begins = np.empty(len(sizes), np.int64)
+    begins[order] = np.cumsum(sizes[order]) - sizes[order]
+    return np.argsort((begins // window)[shards], kind="stable")
 
 
 def _with_batches(bounds: list[int], cells: Int64[np.ndarray, " count"], length: int) -> list[int]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,9 +15,13 @@ from cellformer.complexes.batches.batch import CellBatch, Part
 from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.descriptors import with_values
 from cellformer.complexes.many.ragged import RaggedComplexes
-from cellformer.complexes.many.store import folder_of, open_ragged
+from cellformer.complexes.many.reading_ahead import ReadingAhead, expect
+from cellformer.complexes.many.store import is_late, open_ragged, place_of
 from cellformer.data.loading.epochs import EpochBatches
 from cellformer.data.loading.sending import Loader, Sent, check_workers
+
+SHARD = 2048
+"""Complexes that are read together, or rows of the source: as many as a part of a store has."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Share:
 class ComplexDataset(Dataset[CellBatch]):
     """Some complexes of a collection, fetched a batch at a time.
 
+    With a ``window`` they are read shard by shard, and each is asked for as a whole.
+
     Sent to another process, complexes that lie in a store are opened there, not copied.
     """
 
@@ -61,29 +66,48 @@ class ComplexDataset(Dataset[CellBatch]):
         complexes: RaggedComplexes,
         indices: Int64[np.ndarray, " chosen"],
         share: Share = Share(),
+        window: int | None = None,
     ):
         self.complexes = complexes
         self.indices = indices
         self.share = share
+        self.window = window
+        expect(complexes, in_shards=window is not None)
+        self._ahead = ReadingAhead(complexes, SHARD, 2 * ((window or 0) // SHARD + 2))
 
     def __len__(self) -> int:
         return len(self.indices)
 
     def __getitem__(self, numbers: Sequence[int]) -> CellBatch:
         """One batch of these complexes, in this order, or this process's share of it."""
-        return self.share.of(
-            numbers, lambda own: CellBatch.from_ragged(self.complexes.take(self.indices[own]))
-        )
+        return self.share.of(numbers, self._batch)
+
+    def _batch(self, own: Int64[np.ndarray, " chosen"]) -> CellBatch:
+        chosen = self.indices[own]
+        if self.window is not None:
+            self._ahead(chosen)
+        return CellBatch.from_ragged(self.complexes.take(chosen))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        folder = folder_of(self.complexes)
-        if folder is None:
-            return ComplexDataset, (self.complexes, self.indices, self.share)
+        place = place_of(self.complexes)
+        if place is None:
+            return ComplexDataset, (self.complexes, self.indices, self.share, self.window)
         targets, descriptors = self.complexes.targets, self.complexes.descriptors
         kept = None if targets is None else np.array(targets)
         values = None if descriptors is None else np.array(descriptors.values)
         rank, bounds = self.complexes.target_rank, self.complexes.bounds
-        return _reopen, (folder, kept, rank, values, bounds, self.indices, self.share)
+        verify = "late" if is_late(self.complexes) else False  # then this process has verified it
+        return _reopen, (
+            place,
+            verify,
+            kept,
+            rank,
+            values,
+            bounds,
+            self.indices,
+            self.share,
+            self.window,
+        )
 
 
 class ResidentDataset(Dataset[CellBatch]):
@@ -118,13 +142,16 @@ def batches(
     batch_cells: int | None = None,
     bucket: bool = False,
     share: Share = Share(),
+    window: int | None = None,
+    shards: Int64[np.ndarray, " chosen"] | None = None,
 ) -> DataLoader[CellBatch]:
     """A loader of `CellBatch`, each of the chosen complexes once an epoch.
 
-    Its ``sampler`` is an `EpochBatches`, which says what ``batch_size``, ``batch_cells`` and
-    ``bucket`` mean. With ``workers`` > 0 batches are made by spawned processes; making one takes
-    little time, so 0 is right unless the model is very small. Of several processes that train
-    together, each takes its ``share`` of every batch, and puts nothing else together.
+    Its ``sampler`` is an `EpochBatches`, which says what ``batch_size``, ``batch_cells``,
+    ``bucket`` and ``window`` mean; unless ``shards`` are given, a shard has 2,048 complexes. With
+    ``workers`` > 0 batches are made by spawned processes; making one takes little time, so 0 is
+    right unless the model is very small. Of several processes that train together, each takes its
+    ``share`` of every batch, and puts nothing else together.
 
     Raises ValueError if a limit is not positive, if bucketing is asked for without shuffling, or
     workers for resident complexes, or more of them than the machine has room for; IndexError if a
@@ -135,7 +162,7 @@ def batches(
     dataset: ComplexDataset | ResidentDataset
     match complexes:
         case RaggedComplexes():
-            dataset = ComplexDataset(complexes, indices, share)
+            dataset = ComplexDataset(complexes, indices, share, window)
         case ResidentComplexes():
             if workers:
                 raise ValueError(
@@ -143,11 +170,13 @@ def batches(
                 )
             dataset = ResidentDataset(complexes, indices, share)
     cells = complexes.num_cells[indices].sum(axis=1)
+    shards = indices // SHARD if shards is None else shards
+    order = (window, shards) if shuffle else ()
     check_workers(workers)
     return Loader(
         dataset,
         batch_size=None,  # the sampler gives the numbers of a whole batch
-        sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket),
+        sampler=EpochBatches(cells, batch_size, shuffle, seed, batch_cells, bucket, *order),
         num_workers=workers,
         worker_init_fn=_begin,
         collate_fn=_sent if workers else _unchanged,
@@ -170,15 +199,17 @@ def _unchanged(batch: Any) -> Any:
 
 
 def _reopen(
-    folder: Path,
+    place: str,
+    verify: Literal["late", False],
     targets: Float[np.ndarray, "target_row target"] | None,
     target_rank: int | None,
     values: Float32[np.ndarray, "complex value"] | None,
     bounds: Float[np.ndarray, "complex side"] | None,
     indices: Int64[np.ndarray, " chosen"],
     share: Share,
+    window: int | None,
 ) -> ComplexDataset:
-    stored, _ = open_ragged(folder, verify=False)  # the process that sends it has verified it
+    stored, _ = open_ragged(place, verify)
     complexes = RaggedComplexes(
         stored.ranks,
         stored.encoding_signs,
@@ -187,4 +218,4 @@ def _reopen(
         with_values(stored.descriptors, values),
         bounds,
     )
-    return ComplexDataset(complexes, indices, share)
+    return ComplexDataset(complexes, indices, share, window)

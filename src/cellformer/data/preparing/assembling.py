@@ -73,7 +73,7 @@ class Assembly:
         following = deque(coming)
         ready: dict[int, Shard] = {}
         for start in coming:
-            shard = finished_shard(self._file(start))
+            shard = finished_shard(self.file(start))
             if shard is not None:
                 check(shard.failures)
                 ready[start] = shard
@@ -83,7 +83,7 @@ class Assembly:
             logger.info("%d of %d rows are prepared already", rows - left, rows)
         self._append(store, following, ready, bounds)
         with progress(f"Preparing {self.source.name}", left, shown) as done:
-            tasks = (self._task(start, bounds[start]) for start in missing)
+            tasks = (self.task(start, bounds[start]) for start in missing)
             for start, shard in executor(tasks) if missing else ():
                 check(shard.failures)
                 ready[start] = shard
@@ -108,25 +108,27 @@ class Assembly:
         while following and following[0] in ready:
             start = following.popleft()
             del ready[start]
-            file = self._file(start)
+            file = self.file(start)
             try:
                 shard, complexes = read_shard(file)
             except (OSError, ValueError) as error:
                 raise_of_process(error)
                 logger.warning("%s; it is made again", error)
-                self._task(start, bounds[start])()
+                self.task(start, bounds[start])()
                 shard, complexes = read_shard(file)
             told = [failure.told() for failure in shard.failures]
             store.append(complexes, json.dumps([told, shard.slow]))
             file.unlink()
 
-    def _task(self, start: int, stop: int) -> ShardTask:
+    def task(self, start: int, stop: int) -> ShardTask:
+        """The making of some rows."""
         return ShardTask(
             self.source.graphs.part(start, stop), start, self.lifting, self.encodings,
-            self._file(start),
+            self.file(start),
         )  # fmt: skip
 
-    def _file(self, start: int) -> Path:
+    def file(self, start: int) -> Path:
+        """Of the shard that begins with a row."""
         return self.folder / f"rows-{start:09d}.npz"
 
 

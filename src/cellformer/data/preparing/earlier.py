@@ -10,7 +10,7 @@ from pathlib import Path
 from cellformer.basics.decoding import decoded
 from cellformer.basics.owners import unfinished
 from cellformer.basics.sealed import FaultError, read_sealed
-from cellformer.complexes.many.growing import MANIFEST
+from cellformer.complexes.many.manifest import MANIFEST
 from cellformer.complexes.many.parts import read_parts, replace_parts
 from cellformer.data.dataset import GraphSet, SmilesList
 from cellformer.data.preparing.shards import shard_bounds

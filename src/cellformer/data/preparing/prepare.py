@@ -20,9 +20,10 @@ from cellformer.basics.cache import cache_entry, writable_entry
 from cellformer.basics.files import blamed
 from cellformer.basics.owners import clear_once
 from cellformer.complexes.descriptors import with_columns
-from cellformer.complexes.many.growing import FORMAT_VERSION
+from cellformer.complexes.many.manifest import FORMAT_VERSION, Meta
 from cellformer.complexes.many.parts import StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, ranges
+from cellformer.complexes.many.remote import is_store_at, open_remote
 from cellformer.complexes.many.store import open_ragged
 from cellformer.complexes.patches import Patch
 from cellformer.data.complex_list import ComplexList
@@ -32,6 +33,7 @@ from cellformer.data.preparing.assembling import STORE, Assembly
 from cellformer.data.preparing.earlier import Origin, begin_with_earlier
 from cellformer.data.preparing.executors import NO_MAIN_GUARD, LocalProcesses, one_by_one
 from cellformer.data.preparing.making import Failure, PreparationError, failure_of
+from cellformer.data.preparing.mending import mended
 from cellformer.data.preparing.shards import ShardExecutor, SlowParts
 from cellformer.encodings.encode import Encoding
 from cellformer.lifting.lift import Lifting
@@ -40,6 +42,9 @@ logger = logging.getLogger(__name__)
 
 PREPARATION_VERSION = 7
 """Raised whenever the same lifting and encodings of the same graphs give another store."""
+
+REMOTE = "CELLFORMER_REMOTE"
+"""In the environment, the URL of a folder where prepared sets are looked for beside the cache."""
 
 OverLimitRows: TypeAlias = Literal["fail", "skip"]
 
@@ -264,6 +269,13 @@ def _cached(job: _Job, folder: Path, origin: Origin) -> _Stored:
         return _open(folder)
     except StoreError:  # absent or damaged; or another process has just moved it aside
         pass
+    elsewhere = os.environ.get(REMOTE)
+    if elsewhere:
+        url = f"{elsewhere.rstrip('/')}/{folder.name}"
+        if is_store_at(url):
+            logger.info("%s is read from %s", job.source.name, url)
+            return _stored(url, *open_remote(url, folder.parents[1]))
+        logger.info("%s is not at %s and is prepared here", job.source.name, url)
     folder = writable_entry(folder)
     clear_once(folder.parent)
     lock = FileLock(f"{folder}.lock")
@@ -272,16 +284,19 @@ def _cached(job: _Job, folder: Path, origin: Origin) -> _Stored:
     except Timeout:
         logger.info("%s is being prepared by another process; waiting for it", job.source.name)
         lock.acquire()
+    shards = folder.with_name(f"{folder.name}.shards")
     try:
         if folder.exists():
             try:
                 return _open(folder)  # another process may have made it meanwhile
             except StoreError as error:
+                found = _mended(job, folder, error.fault, shards)
+                if found is not None:
+                    return found
                 aside = _set_aside(folder)
                 logger.warning("%s; it is kept as %s and made again", error.fault, aside)
         for abandoned in folder.parent.glob(f".{folder.name}.*.tmp"):
             shutil.rmtree(abandoned, ignore_errors=True)
-        shards = folder.with_name(f"{folder.name}.shards")
         with blamed(folder):
             begin_with_earlier(job.source, origin, folder.parent, shards / STORE)
             made = _make(job, shards, folder, origin.meta())
@@ -289,6 +304,18 @@ def _cached(job: _Job, folder: Path, origin: Origin) -> _Stored:
         return made
     finally:
         lock.release()
+
+
+def _mended(job: _Job, folder: Path, fault: str, shards: Path) -> _Stored | None:
+    """What lies in the cache after its damaged parts were made again; None where that is no way."""
+    assembly = Assembly(job.source, job.lifting, job.encodings, shards)
+    if not mended(folder, fault, assembly, job.executor):
+        return None
+    shutil.rmtree(shards, ignore_errors=True)
+    try:
+        return _open(folder)
+    except StoreError:  # its indices point outside though all checksums are right
+        return None
 
 
 def _set_aside(folder: Path) -> Path:
@@ -308,11 +335,14 @@ def _uncached(job: _Job) -> _Stored:
 
 def _open(folder: Path) -> _Stored:
     """What lies in the cache; raises StoreError where it is absent or damaged."""
-    complexes, meta = open_ragged(folder)
+    return _stored(str(folder), *open_ragged(folder, verify="late"))
+
+
+def _stored(place: str, complexes: RaggedComplexes, meta: Meta) -> _Stored:
     try:
         failures = tuple(failure_of(each) for each in meta["failures"])
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{folder} does not say which rows failed ({error!r})", "delete it") from (
+        raise StoreError(f"{place} does not say which rows failed ({error!r})", "delete it") from (
             None
         )
     return _Stored(complexes, failures)
@@ -338,7 +368,7 @@ def _make(job: _Job, shards: Path, folder: Path, meta: Mapping[str, object]) -> 
         "failures": [failure.told() for failure in made.failures],
     }
     made.store.finish(folder, told)
-    return _Stored(open_ragged(folder)[0], made.failures, made.slow)
+    return _Stored(open_ragged(folder, verify="late")[0], made.failures, made.slow)
 
 
 def _usable(workers: int, lifting: Lifting, encodings: Sequence[Encoding]) -> int:

@@ -130,7 +130,7 @@ def told_of_plans(plans: Sequence[Planned]) -> Iterator[str]:
             f"{time_text(made.append)} of it; {size_text(made.disk_bytes)} of disk"
             + (f", {size_text(made.sent_bytes)} sent" if machines.nodes > 1 else "")
         )
-        yield f"  checking the store before the first epoch: {time_text(epoch.open)}"
+        yield f"  checking the store, as it is first read: {time_text(epoch.open)}"
         yield (
             f"  epoch {time_text(epoch.seconds)}: {epoch.steps:,} steps, {epoch.part:.0%} of it "
             f"{epoch.bound}; {size_text(epoch.step_bytes)} for a step of each process"

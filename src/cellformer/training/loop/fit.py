@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import lightning.pytorch as pl
-from jaxtyping import Float
+import numpy as np
+from jaxtyping import Float, Int64
 from lightning.pytorch.callbacks import EarlyStopping
 from lightning.pytorch.loggers import Logger
 from torch import Tensor
@@ -18,7 +19,7 @@ from cellformer.complexes.batches.device_store import ResidentComplexes
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Metric, Task
 from cellformer.data.loading.epochs import EpochBatches
-from cellformer.data.loading.loader import batches
+from cellformer.data.loading.loader import SHARD, batches
 from cellformer.model.described import kernels_of
 from cellformer.training.config import TrainingConfig
 from cellformer.training.loop.allocator import keep_freed_memory
@@ -69,6 +70,8 @@ def fit(
             batch_cells=chosen.batch_cells,
             bucket=chosen.bucket and part == "train",
             share=world.share,
+            window=chosen.window,
+            shards=_shards(materials, materials.split[part]),
         )
         for part in ("train", "val")
     }
@@ -202,3 +205,11 @@ def _other_callbacks(chosen: TrainingConfig, metric: Metric) -> list[pl.Callback
             )
         )
     return callbacks
+
+
+def _shards(
+    materials: Materials, chosen: Int64[np.ndarray, " chosen"]
+) -> Int64[np.ndarray, " chosen"]:
+    """The part of the store that each complex lies in; patches of a row may lie in several."""
+    numbers = chosen if materials.patches is not None else materials.rows[chosen]
+    return numbers // SHARD

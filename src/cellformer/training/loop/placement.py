@@ -43,4 +43,4 @@ def _placed(
 
 
 def _stored_bytes(complexes: RaggedComplexes) -> int:
-    return sum(getattr(rank, name).nbytes for rank in complexes.ranks for name in RaggedRank.ARRAYS)
+    return sum(rank.lying(name).nbytes for rank in complexes.ranks for name in RaggedRank.ARRAYS)
