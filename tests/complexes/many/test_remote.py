@@ -305,3 +305,12 @@ def test_indices_that_point_outside_are_found_though_all_checksums_are_right(tmp
     with pytest.raises(StoreError, match=r"rank1_faces\.npy is damaged: .* in part 1"):
         opened.take([9])
     assert remote.KEPT_BYTES > 1e9
+
+
+@pytest.mark.parametrize("told", ["", "much", "-1", "0", "1e9"])
+def test_a_room_that_is_no_number_is_told_by_the_name_of_its_variable(told, monkeypatch):
+    monkeypatch.setenv(remote.KEPT_VARIABLE, told)
+    with pytest.raises(ValueError, match=f"CELLFORMER_REMOTE_BYTES .* got '{told}'"):
+        open_remote(URL)
+    with pytest.raises(ValueError, match="kept_bytes"):
+        open_remote(URL, kept_bytes=0)

@@ -16,6 +16,7 @@ from cellformer.basics.archives import one_line
 from cellformer.basics.bounded import BoundedFolder, NoRoomError
 from cellformer.basics.cache import cache_entry
 from cellformer.basics.causes import raise_of_process
+from cellformer.basics.checks import at_least
 from cellformer.basics.files import replace_atomically
 from cellformer.complexes.descriptors import Descriptors
 from cellformer.complexes.many.consistency import fault_of_cut, fault_of_shapes
@@ -48,7 +49,8 @@ def open_remote(
     Its parts are fetched, and compared with their checksums, when some of them is first read, into
     ``cache_dir`` (the usual cache), of which no more than ``kept_bytes`` are kept. An array that is
     asked for as a whole is fetched as a whole. Raises StoreError, naming the URL and what to do,
-    here and wherever something is read; ImportError where fsspec is not installed.
+    here and wherever something is read; ImportError where fsspec is not installed; ValueError where
+    ``kept_bytes``, or what the environment says of them, is no number from 1 on.
     """
     store = RemoteStore.opened(url.rstrip("/"), cache_dir, kept_bytes)
     return store.complexes(), store.meta
@@ -84,6 +86,8 @@ class RemoteStore:
         cls, url: str, cache_dir: str | os.PathLike[str] | None, kept_bytes: int | None
     ) -> "RemoteStore":
         """Fetches the manifest and the list of parts."""
+        limit = most_kept() if kept_bytes is None else kept_bytes
+        at_least(1, kept_bytes=limit)
         files, root = files_at(url)
         with _told(url):
             told = files.cat_file(f"{root}/{MANIFEST}")
@@ -102,7 +106,6 @@ class RemoteStore:
         except StoreError as error:
             fault = error.fault.replace(str(own), url)
             raise StoreError(fault, "put it there again from where it was prepared") from None
-        limit = kept_bytes or int(os.environ.get(KEPT_VARIABLE, KEPT_BYTES))
         kept = BoundedFolder(own.parent / "parts", limit)
         with _told(url):
             packed = files.exists(f"{root}/{_packed(0)}")
@@ -318,6 +321,14 @@ class _FaceOffsets:
         found = np.where(last, faces[np.minimum(parts + 1, len(faces) - 1)], 0).astype(np.int64)
         found[~last & (rows > 0)] = _Rows(self.store, self.name)[rows[~last & (rows > 0)]]
         return found
+
+
+def most_kept() -> int:
+    """Bytes of fetched parts, by the environment; raises ValueError where that has no number."""
+    told = os.environ.get(KEPT_VARIABLE, str(KEPT_BYTES))
+    if not told.isdecimal() or not int(told):
+        raise ValueError(f"{KEPT_VARIABLE} must be a number of bytes, at least 1, got {told!r}")
+    return int(told)
 
 
 def put_store(folder: str | os.PathLike[str], url: str, packed: bool = False) -> None:
