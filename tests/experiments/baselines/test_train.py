@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch_geometric")
 
 from cellformer.cli.main import main
-from cellformer.experiments.baselines.config import GIN, BaselineConfig
+from cellformer.experiments.baselines.config import GIN, GPS, BaselineConfig
 from cellformer.experiments.baselines.train import train_baseline
 from cellformer.training.config import DataConfig
 
@@ -34,6 +34,13 @@ def test_a_baseline_is_scored_like_a_run_once(config, tmp_path):
     assert (tmp_path / "gin" / "summary.json").stat().st_mtime_ns == written
     with pytest.raises(ValueError, match="holds another run"):
         train_baseline(replace(config, model=GIN(width=16)), tmp_path / "gin")
+    with pytest.raises(ValueError, match="holds another run"):
+        train_baseline(replace(config, model=GPS(width=8, layers=2)), tmp_path / "gin")
+    kept = tmp_path / "gin" / "config.json"
+    values = json.loads(kept.read_text())
+    del values["checksum"], values["data"]["hodge_parts"]  # of before there was such a field
+    kept.write_text(json.dumps(values))
+    assert train_baseline(config, tmp_path / "gin") == summary
 
 
 def test_an_interrupted_baseline_goes_on_to_the_same_result(config, tmp_path, monkeypatch):

@@ -1,13 +1,14 @@
 """Train a network to compare with, as our models are trained."""
 
 import dataclasses
-import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
+from cellformer.basics.decoding import decoded
 from cellformer.basics.sealed import read_sealed
 from cellformer.basics.stopping import StopRequests
 from cellformer.complexes.many.ragged import RaggedComplexes
@@ -43,7 +44,7 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
     folder = RunFolder(path)
     values = {"baseline": type(config.model).__name__, **dataclasses.asdict(config)}
     if folder.config.exists():
-        if read_sealed(folder.config) != json.loads(json.dumps(values)):
+        if not _is_of(config, read_sealed(folder.config), str(folder.config)):
             raise ValueError(f"{path} holds another run; choose another folder")
         if folder.summary.exists():
             return Summary.read(folder.path)
@@ -58,6 +59,16 @@ def train_baseline(config: BaselineConfig, path: Path) -> Summary:
         folder.path.mkdir(parents=True, exist_ok=True)
         write_json(folder.config, values)
         return _run(config, folder, materials, shape, requests)
+
+
+def _is_of(config: BaselineConfig, kept: Any, where: str) -> bool:
+    """Whether a folder holds this training; fields that are newer than it have their defaults."""
+    if not isinstance(kept, dict) or kept.get("baseline") != type(config.model).__name__:
+        return False
+    return all(
+        decoded(type(part), kept.get(name), where, partial=True) == part
+        for name, part in vars(config).items()
+    )
 
 
 def open_baseline(config: BaselineConfig, path: Path, materials: Materials) -> Predictor:
