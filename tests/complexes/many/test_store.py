@@ -185,6 +185,32 @@ def test_one_flipped_bit_is_found(tmp_path):
         open_ragged(tmp_path / "store")
 
 
+@pytest.mark.parametrize("name", ["rank0_discrete", "rank1_faces", "rank0_encodings"])
+def test_no_bit_before_the_numbers_of_an_array_changes_them(tmp_path, name):
+    save_ragged(collection([3, 4]), tmp_path / "store")
+    file, right = tmp_path / "store" / f"{name}.npy", open_ragged(tmp_path / "store")[0]
+    whole, named = file.read_bytes(), arrays_of(right)
+    found = 0
+    for bit in [*range(10 * 8), *range(10 * 8, 128 * 8, 13)]:  # all that say how long it is
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(data)
+        told, opened = opened_or_told(tmp_path / "store")
+        if opened is None:
+            assert str(file) in told
+            found += 1
+        else:
+            assert all(map(np.array_equal, arrays_of(opened).values(), named.values()))
+    assert found > 80
+
+
+def opened_or_told(folder):
+    try:
+        return "", open_ragged(folder)[0]
+    except StoreError as error:
+        return str(error), None
+
+
 @pytest.fixture
 def read(monkeypatch):
     """The files that were compared with their checksums, as often as they were."""

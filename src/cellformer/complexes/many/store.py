@@ -233,8 +233,11 @@ def _map_array(path: Path, name: str, recorded: StoredArray) -> NDArray[Any]:
     if size != recorded.bytes:
         raise StoreError(f"{file} has {size} bytes instead of {recorded.bytes}", again(path))
     try:
-        array: NDArray[Any] = with_files(lambda: np.load(file, mmap_mode="r", allow_pickle=False))
+        array: np.memmap[Any, Any] = with_files(
+            lambda: np.load(file, mmap_mode="r", allow_pickle=False)
+        )
         found, row_by_row = (array.dtype.str, array.shape), array.flags.c_contiguous
+        begin = array.offset  # as the file tells it, which no checksum is of
     except Exception as error:  # a damaged header raises nearly any kind
         raise_of_process(error)
         raise StoreError(f"{file} is damaged ({one_line(error)})", again(path)) from None
@@ -244,6 +247,8 @@ def _map_array(path: Path, name: str, recorded: StoredArray) -> NDArray[Any]:
             f"{recorded.dtype} {list(recorded.shape)}",
             again(path),
         )
+    if begin != recorded.start:
+        raise StoreError(f"{file} is damaged (its numbers begin elsewhere)", again(path))
     return array
 
 
