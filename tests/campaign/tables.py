@@ -131,7 +131,7 @@ class Tables:
         out = f"out.{ending}"
         ended = self.commands(folder, "predict", self.folder / "run", source.name, "-o", out,
                               env=self.env)  # fmt: skip
-        said = ended.said(source.name, "rows could not be predicted")
+        said = ended.said(source.name, "out.parquet", "rows could not be predicted")
         if not (folder / out).exists():
             if ended.code == 0 or source.whole:
                 raise BrokenError(f"{source.name} was not read: {said or 'nothing was written'}")

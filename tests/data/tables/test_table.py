@@ -144,5 +144,5 @@ def test_what_fits_no_type_of_a_parquet_file_is_text(tmp_path):
     pyarrow.parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "twice.parquet")
     with pytest.raises(ValueError, match="two columns named 'a'; rename one"):
         read_table(tmp_path / "twice.parquet").column("a")
-    with pytest.raises(ValueError, match=r"two columns named 'a'.*or write a \.csv"):
+    with pytest.raises(ValueError, match=r"odd.parquet: .* two columns named 'a'; .* a \.csv"):
         write_table(twice, tmp_path / "odd.parquet")

@@ -206,7 +206,7 @@ def write_table(
     file = Path(path)
     if _is_parquet(file):
         with replace_atomically(file) as unfinished:
-            _of_one_kind(frame).to_parquet(unfinished, index=False)
+            _of_one_kind(frame, file).to_parquet(unfinished, index=False)
         return
     with replace_atomically(file) as unfinished:
         write_delimited(
@@ -233,7 +233,7 @@ def write_pieces(
     file = Path(path)
     with replace_atomically(file) as unfinished, ExitStack() as stack:
         if _is_parquet(file):
-            _write_parquet_pieces((frame for frame, _ in frames), unfinished)
+            _write_parquet_pieces((_of_one_kind(frame, file) for frame, _ in frames), unfinished)
             return
         sink: Any = None
         for frame, dialect in frames:
@@ -251,7 +251,7 @@ def _write_parquet_pieces(frames: Iterable[pd.DataFrame], unfinished: Path) -> N
     with ExitStack() as stack:
         writer: pyarrow.parquet.ParquetWriter | None = None
         for frame in frames:
-            table = pa.Table.from_pandas(_of_one_kind(frame), preserve_index=False)
+            table = pa.Table.from_pandas(frame, preserve_index=False)
             if writer is None:
                 schema = pa.schema(
                     pa.field(each.name, pa.string() if pa.types.is_null(each.type) else each.type)
@@ -275,16 +275,16 @@ def _dialect_of(file: Path, dialect: Dialect) -> Dialect:
     return dialect
 
 
-def _of_one_kind(frame: pd.DataFrame) -> pd.DataFrame:
+def _of_one_kind(frame: pd.DataFrame, file: Path) -> pd.DataFrame:
     """The same with texts in columns that fit no type of Arrow, as spreadsheets may have them.
 
-    Raises ValueError for two columns of one name.
+    Raises ValueError, naming the file that is to be written, for two columns of one name.
     """
     twice = frame.columns[frame.columns.duplicated()].tolist()
     if twice:
         raise ValueError(
-            f"there are two columns named {twice[0]!r}, which a parquet file cannot have; rename "
-            "one, or write a .csv file"
+            f"{file}: a parquet file cannot have two columns named {twice[0]!r}; rename one, or "
+            "write a .csv file"
         )
     kept = frame.copy()
     for place, kind in enumerate(frame.dtypes):
