@@ -135,10 +135,13 @@ class Commands:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
+        said = [folder / name for name in (".out", ".err")]
+        for file in said:  # a command may be killed before it has opened them
+            file.write_bytes(b"")
         process.stdin.write(json.dumps(order) + "\n")
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())
-        out, err = ((folder / name).read_text("utf-8", "replace") for name in (".out", ".err"))
+        out, err = (file.read_text("utf-8", "replace") for file in said)
         if answer["hangs"]:
             raise BrokenError(f"{' '.join(given)}: hangs\n{err[-2000:]}")
         return Ended(given, answer["code"], out, err, answer["seconds"], answer["hit"])
