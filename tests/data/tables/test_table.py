@@ -113,6 +113,22 @@ ODD = {
 }
 
 
+@pytest.mark.parametrize("kind", [pa.int32(), pa.bool_(), pa.date32(), pa.float32()])
+def test_a_column_is_what_it_was_where_the_first_rows_have_nothing(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr("cellformer.data.tables.table.PIECE_ROWS", 2)
+    filled = pa.array([None, None, 1], pa.int32()).cast(kind)
+    right = pa.table({"y": filled, "none": pa.nulls(3, kind)})
+    pyarrow.parquet.write_table(right, tmp_path / "rows.parquet")
+    with opened_pieces(tmp_path / "rows.parquet") as pieces:
+        write_pieces([(piece.frame, piece.dialect) for piece in pieces], tmp_path / "two.parquet")
+    kept = read_table(tmp_path / "rows.parquet")
+    write_table(kept.frame, tmp_path / "one.parquet", kept.dialect)
+    for name in ("one", "two"):
+        again = pyarrow.parquet.read_table(tmp_path / f"{name}.parquet")
+        assert again.to_pydict() == right.to_pydict()
+        assert again.schema.field("none").type == kind
+
+
 def test_odd_columns_of_a_parquet_file_are_kept(tmp_path):
     right = pa.table(ODD)
     pyarrow.parquet.write_table(right, tmp_path / "odd.parquet")

@@ -40,11 +40,12 @@ _MARKS = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited text is written."""
+    """How a table is written: a delimited text, or the columns of a parquet file."""
 
     separator: str = ","
     newline: str = "\n"
     mark: bool = False  # whether it starts with a byte-order mark
+    schema: pyarrow.Schema | None = None  # what the columns of a parquet file hold
 
 
 def read_delimited(

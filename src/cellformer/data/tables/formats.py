@@ -51,7 +51,11 @@ def read_rows(
     if ending == "smi":
         return read_smiles_lines(decoded(stream, where, charset), where), Dialect(), {}, {}
     read = {"parquet": _read_parquet, "xlsx": _read_excel}[ending]
-    return _guarded(read, stream, where, ending), Dialect(), {}, {}
+    frame = _guarded(read, stream, where, ending)
+    if ending != "parquet":
+        return frame, Dialect(), {}, {}
+    stream.seek(0)
+    return frame, Dialect(schema=pyarrow.parquet.read_schema(stream)), {}, {}
 
 
 def row_pieces(
@@ -172,7 +176,7 @@ def _parquet_pieces(
         for batch in file.iter_batches(batch_size=rows):
             table = pyarrow.Table.from_batches([batch])
             table.validate(full=True)
-            yield frame_of(table), Dialect()
+            yield frame_of(table), Dialect(schema=file.schema_arrow)
     except (MemoryError, GeneratorExit):
         raise
     except Exception as error:  # a damaged file raises nearly any kind

@@ -206,7 +206,7 @@ def write_table(
     file = Path(path)
     if _is_parquet(file):
         with replace_atomically(file) as unfinished:
-            _of_one_kind(frame, file).to_parquet(unfinished, index=False)
+            pyarrow.parquet.write_table(_as_arrow(frame, file, dialect, pa.null()), unfinished)
         return
     with replace_atomically(file) as unfinished:
         write_delimited(
@@ -224,7 +224,8 @@ def write_pieces(
     """Writes the rows of several frames with the same columns one after the other, as `write_table`
     does; raises what making a frame raises, and then leaves no file.
 
-    A parquet file has the kinds of columns of the first frame, texts where it has nothing in one.
+    A parquet file has the kinds of columns of the first frame; where that has nothing in one, it is
+    what it was in the parquet file that the rows are of, or else a text.
     """
     if path is None:
         for number, (frame, dialect) in enumerate(frames):
@@ -233,7 +234,8 @@ def write_pieces(
     file = Path(path)
     with replace_atomically(file) as unfinished, ExitStack() as stack:
         if _is_parquet(file):
-            _write_parquet_pieces((_of_one_kind(frame, file) for frame, _ in frames), unfinished)
+            kept = (_as_arrow(frame, file, dialect, pa.string()) for frame, dialect in frames)
+            _write_parquet_pieces(kept, unfinished)
             return
         sink: Any = None
         for frame, dialect in frames:
@@ -247,18 +249,37 @@ def write_pieces(
             write_delimited(frame, sink, _dialect_of(file, dialect), header=first)
 
 
-def _write_parquet_pieces(frames: Iterable[pd.DataFrame], unfinished: Path) -> None:
+def _write_parquet_pieces(tables: Iterable[pa.Table], unfinished: Path) -> None:
     with ExitStack() as stack:
         writer: pyarrow.parquet.ParquetWriter | None = None
-        for frame in frames:
-            table = pa.Table.from_pandas(frame, preserve_index=False)
+        for table in tables:
             if writer is None:
-                schema = pa.schema(
-                    pa.field(each.name, pa.string() if pa.types.is_null(each.type) else each.type)
-                    for each in table.schema
+                writer = stack.enter_context(
+                    pyarrow.parquet.ParquetWriter(unfinished, table.schema)
                 )
-                writer = stack.enter_context(pyarrow.parquet.ParquetWriter(unfinished, schema))
             writer.write_table(table.cast(writer.schema))
+
+
+def _as_arrow(frame: pd.DataFrame, file: Path, dialect: Dialect, blank: pa.DataType) -> pa.Table:
+    """The columns of a parquet file.
+
+    One that has nothing is what it was in the parquet file that the rows are of, or else ``blank``.
+    """
+    table = pa.Table.from_pandas(_of_one_kind(frame, file), preserve_index=False)
+    for place, each in enumerate(table.schema):
+        if pa.types.is_null(each.type):
+            nothing = pa.nulls(len(table), _kind_of(each.name, dialect) or blank)
+            table = table.set_column(place, pa.field(each.name, nothing.type), nothing)
+    return table
+
+
+def _kind_of(column: str, dialect: Dialect) -> pa.DataType | None:
+    """Of plain values; None where a column was of other ones, or was not there."""
+    place = -1 if dialect.schema is None else dialect.schema.get_field_index(column)
+    if dialect.schema is None or place < 0:
+        return None
+    kind = dialect.schema.types[place]
+    return kind if pa.types.is_primitive(kind) else None
 
 
 def _is_parquet(file: Path) -> bool:
