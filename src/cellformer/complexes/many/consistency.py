@@ -24,12 +24,12 @@ def fault_of(ragged: RaggedComplexes) -> Fault | None:
     found = fault_of_shapes(ragged)
     if found is not None:
         return found
-    below: RaggedRank | None = None
+    below: NDArray[Any] | None = None
     for number, rank in enumerate(ragged.ranks):
-        fault = _wrong_faces(rank) or _wrong_entries(rank, None if below is None else below.offsets)
+        fault = fault_of_cut(rank, below)
         if fault is not None:
             return f"rank{number}_{fault[0]}", fault[1]
-        below = rank
+        below = rank.offsets
     return None
 
 
@@ -72,7 +72,7 @@ def fault_of_part(
 
 
 def fault_of_cut(rank: RaggedRank, below: NDArray[Any] | None) -> Fault | None:
-    """The same of some complexes that were cut out; ``below`` has their offsets alone."""
+    """The same of a rank alone, whose shapes fit; ``below`` has the offsets of the one below."""
     return _wrong_faces(rank) or _wrong_entries(rank, below)
 
 

@@ -1,9 +1,10 @@
 """A store whose parts are compared with their checksums when they are first read."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from cellformer.basics.causes import raise_of_process
 from cellformer.basics.sealed import sha256_of, sha256_of_stretch
 from cellformer.basics.verified import VerifiedPieces
 from cellformer.complexes.descriptors import Descriptors
+from cellformer.complexes.late import LateArrays
 from cellformer.complexes.many.consistency import fault_of_part, fault_of_shapes
 from cellformer.complexes.many.manifest import Manifest, again
 from cellformer.complexes.many.parts import PARTS, PartOfArray, StoreError
@@ -93,6 +95,33 @@ class PartsOfStore:
         return found
 
 
+def late_complexes(
+    manifest: Manifest,
+    whole: Callable[[str], NDArray[Any]],
+    group: Callable[[str, Int64[np.ndarray, " complex_plus_1"] | None], LateArrays],
+) -> RaggedComplexes:
+    """All of a store, late but for what tells of each complex how large it is.
+
+    ``whole`` gives an array by its name, and ``group`` those whose names begin so, which may need
+    the offsets of the rank below. Raises KeyError where an array is missing, and what these raise.
+    """
+    ranks: list[RaggedRank] = []
+    for number in range(manifest.ranks):
+        late = group(f"rank{number}_", ranks[-1].offsets if ranks else None)
+        for name in RaggedRank.ARRAYS:
+            late.lying(name)
+        ranks.append(RaggedRank.late(late, offsets=whole(f"rank{number}_offsets")))
+    described = "descriptor_counts" in manifest.arrays
+    targets = whole("targets") if "targets" in manifest.arrays else None
+    return RaggedComplexes(
+        tuple(ranks),
+        whole("encoding_signs"),
+        targets,
+        manifest.target_rank,
+        Descriptors.late(group("descriptor_", None)) if described else None,
+    )
+
+
 class LateGroup:
     """The arrays that belong together, as those of a rank or the descriptors, of all parts.
 
@@ -122,8 +151,8 @@ class LateGroup:
         if name in ("face_offsets", "faces", "signs"):  # which have to fit each other
             self._look_at(np.arange(len(self._right)))
         else:
-            self._store.compare_whole(self._names[name])
-            if name == "discrete" and (found := self._arrays[name]).size and found.min() < 0:
+            found = self._store.whole(self._names[name])
+            if name == "discrete" and found.size and found.min() < 0:
                 raise self._store.damaged(self._names[name], "it holds a negative category")
         return self._arrays[name]
 
@@ -176,26 +205,7 @@ class LateStore:
 
         Raises KeyError where an array is missing, and StoreError where one is wrong already.
         """
-        arrays = self.arrays
-        ranks: list[RaggedRank] = []
-        for number in range(self._manifest.ranks):
-            name = f"rank{number}_offsets"
-            self.compare_whole(name)
-            late = LateGroup(self, f"rank{number}_", ranks[-1].offsets if ranks else None)
-            for each in RaggedRank.ARRAYS:
-                late.lying(each)
-            ranks.append(RaggedRank.late(late, offsets=arrays[name]))
-        for name in ("encoding_signs", "targets"):
-            if name in arrays:
-                self.compare_whole(name)
-        described = "descriptor_counts" in arrays
-        found = RaggedComplexes(
-            tuple(ranks),
-            arrays["encoding_signs"],
-            arrays.get("targets"),
-            self._manifest.target_rank,
-            Descriptors.late(LateGroup(self, "descriptor_")) if described else None,
-        )
+        found = late_complexes(self._manifest, self.whole, partial(LateGroup, self))
         fault = fault_of_shapes(found)
         if fault is not None:
             raise StoreError(
@@ -203,13 +213,17 @@ class LateStore:
             )
         return found
 
-    def compare_whole(self, name: str) -> None:
-        """All parts of an array, once; raises StoreError, naming the file and the part."""
+    def whole(self, name: str) -> NDArray[Any]:
+        """An array, all of whose parts have been compared, once.
+
+        Raises StoreError, naming the file and the part, and KeyError where there is no such array.
+        """
         piece = f"all {name}"
         if not self.record.holds(piece):
             for part in range(len(self.parts)):
                 self.compare(part, [name])
             self.record.add(piece)
+        return self.arrays[name]
 
     def compare(self, part: int, names: Iterable[str]) -> None:
         """What a part has of some arrays; raises StoreError, naming the file and the part."""

@@ -18,9 +18,9 @@ from cellformer.basics.cache import cache_entry
 from cellformer.basics.causes import raise_of_process
 from cellformer.basics.checks import at_least
 from cellformer.basics.files import replace_atomically
-from cellformer.complexes.descriptors import Descriptors
+from cellformer.basics.sealed import sha256_of
 from cellformer.complexes.many.consistency import fault_of_cut, fault_of_shapes
-from cellformer.complexes.many.late_parts import PartsOfStore
+from cellformer.complexes.many.late_parts import PartsOfStore, late_complexes
 from cellformer.complexes.many.manifest import MANIFEST, Manifest, Meta, read_manifest
 from cellformer.complexes.many.parts import PARTS, PartOfArray, StoreError
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
@@ -99,7 +99,7 @@ class RemoteStore:
             manifest, meta = read_manifest(own)
             if manifest.parts is None:
                 raise StoreError(f"{url} is a store of an earlier version", "prepare it again")
-            if not (own / PARTS).exists() or _sha256(own / PARTS) != manifest.parts:
+            if not (own / PARTS).exists() or sha256_of(own / PARTS) != manifest.parts:
                 with _told(url):
                     _write(own / PARTS, files.cat_file(f"{root}/{PARTS}"))
             parts = PartsOfStore.of(own, manifest)
@@ -118,24 +118,12 @@ class RemoteStore:
 
     def complexes(self) -> RaggedComplexes:
         """All of them, late but for what tells of each complex how large it is."""
-        ranks: list[RaggedRank] = []
         try:
-            for number in range(self.manifest.ranks):
-                group = RemoteGroup(self, f"rank{number}_")
-                offsets = group.whole("offsets")
-                for name in RaggedRank.ARRAYS:
-                    group.lying(name)
-                ranks.append(RaggedRank.late(group, offsets=offsets))
-            descriptors = None
-            if "descriptor_counts" in self.manifest.arrays:
-                descriptors = Descriptors.late(RemoteGroup(self, "descriptor_"))
-            targets = self.whole("targets") if "targets" in self.manifest.arrays else None
-            signs = self.whole("encoding_signs")
+            found = late_complexes(
+                self.manifest, self.whole, lambda group, _: RemoteGroup(self, group)
+            )
         except KeyError as error:
             raise self.fault(f"{MANIFEST} has no entry {error}") from None
-        found = RaggedComplexes(
-            tuple(ranks), signs, targets, self.manifest.target_rank, descriptors
-        )
         fault = fault_of_shapes(found)
         if fault is not None:
             raise self.fault(f"{file_name(fault[0])}: {fault[1]}")
@@ -306,12 +294,8 @@ class _Rows:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class _FaceOffsets:
+class _FaceOffsets(_Rows):
     """Where the faces of cells begin and end; where a part ends is known without reading it."""
-
-    store: RemoteStore
-    name: str
 
     def __getitem__(self, rows: Int64[np.ndarray, " chosen"]) -> NDArray[Any]:
         before = self.store.rows_before(self.name)
@@ -319,7 +303,8 @@ class _FaceOffsets:
         parts = np.searchsorted(before, rows, side="right") - 1
         last = rows == before[np.minimum(parts + 1, len(before) - 1)] - 1
         found = np.where(last, faces[np.minimum(parts + 1, len(faces) - 1)], 0).astype(np.int64)
-        found[~last & (rows > 0)] = _Rows(self.store, self.name)[rows[~last & (rows > 0)]]
+        within = ~last & (rows > 0)
+        found[within] = super().__getitem__(rows[within])
         return found
 
 
@@ -418,7 +403,3 @@ def _told(url: str) -> Iterator[None]:
 def _write(file: Path, data: bytes) -> None:
     with replace_atomically(file, durable=False) as unfinished:
         unfinished.write_bytes(data)
-
-
-def _sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()

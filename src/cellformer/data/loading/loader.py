@@ -19,8 +19,9 @@ from cellformer.complexes.many.reading_ahead import ReadingAhead, expect
 from cellformer.complexes.many.store import is_late, open_ragged, place_of
 from cellformer.data.loading.epochs import EpochBatches
 from cellformer.data.loading.sending import Loader, Sent, check_workers
+from cellformer.data.preparing.shards import LARGE_ROWS
 
-SHARD = 2048
+SHARD = LARGE_ROWS
 """Complexes that are read together, or rows of the source: as many as a part of a store has."""
 
 
@@ -72,8 +73,10 @@ class ComplexDataset(Dataset[CellBatch]):
         self.indices = indices
         self.share = share
         self.window = window
+        self._ahead: ReadingAhead | None = None
+        if window is not None:
+            self._ahead = ReadingAhead(complexes, SHARD, 2 * (window // SHARD + 2))
         expect(complexes, in_shards=window is not None)
-        self._ahead = ReadingAhead(complexes, SHARD, 2 * ((window or 0) // SHARD + 2))
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -84,7 +87,7 @@ class ComplexDataset(Dataset[CellBatch]):
 
     def _batch(self, own: Int64[np.ndarray, " chosen"]) -> CellBatch:
         chosen = self.indices[own]
-        if self.window is not None:
+        if self._ahead is not None:
             self._ahead(chosen)
         return CellBatch.from_ragged(self.complexes.take(chosen))
 

@@ -275,11 +275,11 @@ def _as_arrow(frame: pd.DataFrame, file: Path, dialect: Dialect, blank: pa.DataT
 
 def _kind_of(column: str, dialect: Dialect) -> pa.DataType | None:
     """Of plain values; None where a column was of other ones, or was not there."""
-    place = -1 if dialect.schema is None else dialect.schema.get_field_index(column)
-    if dialect.schema is None or place < 0:
+    if dialect.schema is None:
         return None
-    kind = dialect.schema.types[place]
-    return kind if pa.types.is_primitive(kind) else None
+    place = dialect.schema.get_field_index(column)
+    kind = dialect.schema.types[place] if place >= 0 else None
+    return kind if kind is not None and pa.types.is_primitive(kind) else None
 
 
 def _is_parquet(file: Path) -> bool:
