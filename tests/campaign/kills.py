@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,7 +71,9 @@ class Kills:
         self.folder = folder
         self.counts: Counter[str] = Counter()
         self.right: dict[tuple[str, ...], tuple[dict[str, str], float]] = {}
-        self.ray = f"{tempfile.gettempdir()}/campaign-ray"  # names of sockets have to be short
+        # Names of sockets have to be short, and campaigns may run side by side.
+        self.ray = f"{tempfile.gettempdir()}/ray-{os.getpid()}"
+        weakref.finalize(self, shutil.rmtree, self.ray, ignore_errors=True)
 
     def case(self, rng: Rng, folder: Path) -> Sequence[str]:
         """Raises BrokenError where the command then fails, or what it made is not the same."""

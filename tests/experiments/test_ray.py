@@ -13,6 +13,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from cellformer.basics.parts import trust
 from cellformer.basics.parts.trust import allow_parts
@@ -23,6 +25,7 @@ from cellformer.data.flat import in_memory
 from cellformer.data.preparing import prepare as preparation
 from cellformer.encodings.rwbspe import RWBSPe
 from cellformer.experiments.ray import cluster as ray_cluster
+from cellformer.experiments.ray.processes import Board, RayProcesses
 from cellformer.experiments.ray.runner import RayRunner
 from cellformer.experiments.ray.shards import RayShards
 from cellformer.experiments.running.jobs import Job
@@ -33,6 +36,7 @@ from cellformer.experiments.search.tune import Found, Tuner
 from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.training.config import RunConfig
 from cellformer.training.runs.summary import Summary
+from cellformer.training.train import train
 from own_parts import TEXT, with_installed, write_atoms
 from tiny import with_training
 
@@ -41,6 +45,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray, of the extra ray, is not installed"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:.use_:DeprecationWarning"),
 ]
 
 NODE = {"num_cpus": 1, "object_store_memory": ray_cluster.OBJECT_STORE_BYTES}
@@ -136,6 +141,78 @@ def test_jobs_end_as_in_one_process_though_a_worker_is_killed(
         assert summary == Summary.read(job.folder)
         assert summary.scores == expected[job.folder.name].summary.scores
     assert not list(tmp_path.glob("ray/.ray-*"))
+
+
+def wait_for(file):
+    deadline = time.monotonic() + 120
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def weights(folder):
+    return load_file(folder / "last.safetensors")
+
+
+def lose_a_machine(cluster, node, curve):
+    wait_for(curve)
+    cluster.remove_node(node, allow_graceful=False)
+
+
+def test_one_training_goes_on_in_fewer_processes_where_a_machine_is_lost(
+    cluster, tiny, tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setenv("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "2")
+    caplog.set_level(logging.INFO)
+    model = replace(tiny.model, dropout=0.0, attention_dropout=0.0, projection_bias=False)
+    config = with_training(replace(tiny, model=model), epochs=40, processes=2)
+    node = cluster.add_node(**NODE)
+    folder = tmp_path / "ray"
+    losing = threading.Thread(target=lose_a_machine, args=[cluster, node, folder / "curve.csv"])
+    losing.start()
+    summary = train(config, folder, launcher=RayProcesses(cluster.address))
+    losing.join()
+
+    assert "training in 2 processes, the first on" in caplog.text
+    assert "training in one process on" in caplog.text
+    alone = train(with_training(config, processes=1), tmp_path / "one")
+    assert summary.best_epoch == alone.best_epoch
+    for part, scores in alone.scores["best"].items():
+        assert summary.scores["best"][part] == pytest.approx(scores, rel=1e-4)
+    for name, tensor in weights(tmp_path / "one").items():
+        torch.testing.assert_close(weights(folder)[name], tensor, rtol=0, atol=1e-4)
+    assert not list(tmp_path.glob(".ray-*"))
+
+
+def test_one_training_is_stopped_and_its_own_errors_are_told(cluster, tiny, tmp_path):
+    folder = tmp_path / "run"
+    command = ["train", tiny.data.source, "-o", str(folder), "--ray", cluster.address,
+               "--model.width", "16", "--training.epochs", "200", "--resume", "auto"]  # fmt: skip
+
+    def stop():
+        wait_for(folder / "curve.csv")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    asked = threading.Thread(target=stop)
+    asked.start()
+    assert main(command) == 75
+    asked.join()
+    assert (folder / "resume.ckpt").exists()
+    (folder / "model.json").unlink()
+    assert main(command) == 1
+
+
+def test_a_board_gives_up_where_no_new_state_is_kept():
+    board = Board(retries=1)
+    assert board.begin([], 2, "here")
+    assert board.begin([], 2, "here")
+    assert board.begin([(1, 2)], 1, "there")
+    assert board.begin([(1, 2)], 1, "there")
+    assert not board.begin([(1, 2)], 1, "there")
+    assert "lost 2 times" in str(board.failure())
+    board.fail(ValueError("later"))
+    assert board.outcome() == (board.failure(), 0)
+    assert [text for _, text in board.news()][-1] == "training in one process on there"
+    assert board.news() == []
 
 
 def test_a_search_with_parts_of_others_goes_on_where_it_was_left(

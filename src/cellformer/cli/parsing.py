@@ -278,17 +278,13 @@ def check_ray(arguments: Namespace) -> None:
             raise ValueError(f"--{name} is of use with --ray only")
 
 
-def add_slots(parser: Parser) -> None:
-    """What one training takes on the cluster."""
+def add_slots(parser: Parser, of: str = "training") -> None:
+    """What one training, or one process of it, takes on the cluster."""
     parser.add_argument(
-        "--cpus", type=float, default=OF_RAY["cpus"], help="cores, and threads, per training"
+        "--cpus", type=float, default=OF_RAY["cpus"], help=f"cores, and threads, per {of}"
     )
-    parser.add_argument(
-        "--gpus",
-        type=float,
-        default=OF_RAY["gpus"],
-        help="GPUs per training; 0.5 lets two share one",
-    )
+    shared = "; 0.5 lets two share one" if of == "training" else ": 0 or 1"
+    parser.add_argument("--gpus", type=float, default=OF_RAY["gpus"], help=f"GPUs per {of}{shared}")
     parser.add_argument(
         "--retries",
         type=int,

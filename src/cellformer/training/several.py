@@ -20,11 +20,10 @@ from cellformer.training.answers.ensemble import (
 from cellformer.training.answers.predictions import predictions_of, write_predictions
 from cellformer.training.answers.summary import residuals_of, score_outputs, shown
 from cellformer.training.config import RunConfig
-from cellformer.training.loop.devices import check_device
-from cellformer.training.loop.loggers import check_logger
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import World
 from cellformer.training.materials.materials import Materials, gather
+from cellformer.training.processes.launch import Launcher
 from cellformer.training.processes.session import session
 from cellformer.training.runs.extending import lay_out
 from cellformer.training.runs.run_folder import RunFolder
@@ -35,7 +34,7 @@ from cellformer.training.runs.summary import (
     Summary,
     undefined_as_none,
 )
-from cellformer.training.train import recipe_for, resume, train
+from cellformer.training.train import check_machine, recipe_for, resume, train
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +61,9 @@ def cross_validate(
     return train_several(config, Path(path), "folds", folds, data)
 
 
-def resume_several(path: Path, epochs: int | None = None) -> EnsembleSummary:
+def resume_several(
+    path: Path, epochs: int | None = None, launcher: Launcher | None = None
+) -> EnsembleSummary:
     """Goes on where `train_ensemble` or `cross_validate` was interrupted.
 
     ``epochs`` are those of each model, more than they were begun with, see `resume`.
@@ -79,7 +80,8 @@ def resume_several(path: Path, epochs: int | None = None) -> EnsembleSummary:
         else:
             config = replace(config, training=replace(config.training, epochs=epochs))
             world.from_first(lambda: _lay_out(folder, names, config, epochs))
-        return _run(_variants(config, kind, len(names)), config, folder, None, world)
+        members = _variants(config, kind, len(names))
+        return _run(members, config, folder, None, world, launcher)
 
 
 def _lay_out(folder: RunFolder, names: Sequence[str], config: RunConfig, epochs: int) -> None:
@@ -91,11 +93,17 @@ def _lay_out(folder: RunFolder, names: Sequence[str], config: RunConfig, epochs:
     folder.write_config(config)
 
 
-def perform_several(config: RunConfig, path: Path, kind: MemberKind, count: int) -> EnsembleSummary:
+def perform_several(
+    config: RunConfig,
+    path: Path,
+    kind: MemberKind,
+    count: int,
+    launcher: Launcher | None = None,
+) -> EnsembleSummary:
     """Trains, goes on, or reads the result, as `Job.perform` does for a single run."""
     folder = RunFolder(path)
     if not folder.config.exists():
-        return train_several(config, path, kind, count)
+        return train_several(config, path, kind, count, launcher=launcher)
     same = folder.members.exists() and read_members(folder) == (
         kind,
         tuple(_variants(config, kind, count)),
@@ -105,13 +113,18 @@ def perform_several(config: RunConfig, path: Path, kind: MemberKind, count: int)
             f"{path} holds a run of another configuration; choose another folder, or move that "
             "one away"
         )
-    return resume_several(path)
+    return resume_several(path, launcher=launcher)
 
 
 def train_several(
-    config: RunConfig, path: Path, kind: MemberKind, count: int, data: GraphSet | None = None
+    config: RunConfig,
+    path: Path,
+    kind: MemberKind,
+    count: int,
+    data: GraphSet | None = None,
+    launcher: Launcher | None = None,
 ) -> EnsembleSummary:
-    """`train_ensemble` or `cross_validate`."""
+    """`train_ensemble` or `cross_validate`; ``launcher`` as of `train`, for one after the other."""
     if kind == "seeds" and count < 2:
         raise ValueError(f"an ensemble has at least 2 members, got {count}")
     if kind == "folds":
@@ -119,8 +132,7 @@ def train_several(
     members = _variants(config, kind, count)
     folder = RunFolder(path)
     first = next(iter(members.values()))
-    check_device(config.training)
-    check_logger(config.training)
+    check_machine(config, launcher)
 
     def start() -> None:
         folder.claim()
@@ -131,7 +143,7 @@ def train_several(
         world.from_first(folder.refuse_taken)
         world.together(lambda: recipe_for(first, gather(first.data, data)))  # raises what it would
         world.from_first(start)
-        return _run(members, config, folder, data, world)
+        return _run(members, config, folder, data, world, launcher)
 
 
 def _variants(config: RunConfig, kind: MemberKind, count: int) -> dict[str, RunConfig]:
@@ -153,14 +165,17 @@ def _run(
     folder: RunFolder,
     data: GraphSet | None,
     world: World,
+    launcher: Launcher | None,
 ) -> EnsembleSummary:
     summaries = {}
     for number, (name, its) in enumerate(members.items()):
         logger.info("model %d of %d: %s", number + 1, len(members), name)
         member = RunFolder(folder.path / name)
         try:
-            started = member.config.exists()
-            summaries[name] = resume(member.path) if started else train(its, member.path, data=data)
+            if member.config.exists():
+                summaries[name] = resume(member.path, launcher=launcher)
+            else:
+                summaries[name] = train(its, member.path, data=data, launcher=launcher)
         except TrainingInterrupted as stopped:
             raise TrainingInterrupted(folder.path, stopped.signal) from stopped
     return world.from_first(lambda: _finish(summaries, members, config, folder, data))

@@ -37,7 +37,7 @@ from cellformer.training.materials.halo import with_halo
 from cellformer.training.materials.materials import Materials, gather
 from cellformer.training.materials.preparation import preparation_of
 from cellformer.training.objectives.objectives import check_objectives, objectives_of
-from cellformer.training.processes.launch import launch
+from cellformer.training.processes.launch import Launcher, launch
 from cellformer.training.processes.session import session
 from cellformer.training.runs.extending import lay_out
 from cellformer.training.runs.preparation import preparation_in, write_preparation
@@ -59,6 +59,7 @@ def train(
     callbacks: Sequence[pl.Callback] = (),
     preparation: Preparation | None = None,
     plan: AttentionPlan | None = None,
+    launcher: Launcher | None = None,
 ) -> Summary:
     """Trains into a new run folder and returns the result, as it stands in ``summary.json``.
 
@@ -68,13 +69,14 @@ def train(
     and ``plan`` says who attends to whom, in place of ``config.attention``: with parts of your own,
     say, which have to be found again by their module and name (see `allow_parts`).
     ``stop_after`` ends this session after so many epochs, with the schedule still laid out for all
-    of them; `resume` goes on. ``callbacks`` are called after all others. Called in each of several
+    of them; `resume` goes on. ``callbacks`` are called after all others. ``launcher`` starts the
+    processes elsewhere than on this machine: `RayProcesses` on a cluster. Called in each of several
     processes that torchrun or SLURM started, it trains in all of them together. Raises
     FileExistsError if the folder holds a run already, ValueError for data that cannot be trained
     on, `TrainingInterrupted` on Ctrl-C, SIGTERM and SIGUSR1, `PeerError` where another process
     fails.
     """
-    if data is not None and _starts_others(config):
+    if data is not None and _starts_others(config, launcher):
         raise ValueError(
             "data in memory are not sent to other processes; set training.processes to 1, give the "
             "path of a file, or start this script with torchrun"
@@ -84,13 +86,12 @@ def train(
     made = _preparation(config, preparation)
     made.to_dict()  # raises where it could not be found again
     _check_model(config, plan)
-    check_device(config.training)
-    check_logger(config.training)
+    check_machine(config, launcher)
     with session(config.training, folder.path) as (world, requests):
         world.from_first(folder.refuse_taken)
         materials = world.together(lambda: gather(config.data, data, made))
         recipe = recipe_for(config, materials, plan)
-        if world.size == 1:
+        if world.size == 1 and launcher is None:
             check_step_fits(config, materials, recipe)
         start = None
         if config.training.start_from is not None:
@@ -113,6 +114,8 @@ def train(
             folder.write_config(config)
 
         world.from_first(write)
+        if _starts_others(config, launcher):
+            return _elsewhere(config, folder, stop_after, requests, callbacks, launcher)
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
 
 
@@ -121,6 +124,7 @@ def resume(
     stop_after: int | None = None,
     callbacks: Sequence[pl.Callback] = (),
     epochs: int | None = None,
+    launcher: Launcher | None = None,
 ) -> Summary:
     """Goes on with an interrupted run; the result equals that of an uninterrupted one.
 
@@ -134,8 +138,7 @@ def resume(
     config = RunConfig.from_json(folder.require(folder.config))
     if epochs is None and _is_finished(folder):
         return _finished(folder)
-    check_device(config.training)
-    check_logger(config.training)
+    check_machine(config, launcher)
     with session(config.training, folder.path) as (world, requests):
         if epochs is None:
             world.from_first(lambda: _take_up(folder))
@@ -147,8 +150,10 @@ def resume(
         preparation = preparation_in(folder, config)
         materials = world.together(lambda: gather(config.data, preparation=preparation))
         recipe = world.from_first(lambda: Recipe.read(folder))
-        if world.size == 1:
+        if world.size == 1 and launcher is None:
             check_step_fits(config, materials, recipe)
+        if _starts_others(config, launcher):
+            return _elsewhere(config, folder, stop_after, requests, callbacks, launcher)
         return _run(config, folder, materials, recipe, stop_after, world, requests, callbacks)
 
 
@@ -160,6 +165,18 @@ def recipe_for(
     check_loss(recipe.task, config.training, materials)
     check_objectives(config.objectives, recipe.model.data)
     return recipe
+
+
+def check_machine(config: RunConfig, launcher: Launcher | None) -> None:
+    """Raises ValueError for a device that is not here, where training is to be here.
+
+    Also where there is more than one to start the processes.
+    """
+    if launcher is None:
+        check_device(config.training)
+    elif launched() is not None:
+        raise ValueError("this is one of several processes already; start a single one for Ray")
+    check_logger(config.training)
 
 
 def _is_finished(folder: RunFolder) -> bool:
@@ -216,11 +233,6 @@ def _run(
     requests: StopRequests,
     callbacks: Sequence[pl.Callback],
 ) -> Summary:
-    if _starts_others(config):
-        if callbacks:
-            raise ValueError("callbacks are not sent to others; set training.processes to 1")
-        launch(folder.path, config.training.processes, stop_after, requests)
-        return Summary.read(folder.path)
     chosen = config.training
     torch.manual_seed(chosen.seed)
     model = recipe.build()
@@ -278,6 +290,21 @@ def _run(
     return world.from_first(finish)
 
 
-def _starts_others(config: RunConfig) -> bool:
+def _starts_others(config: RunConfig, launcher: Launcher | None) -> bool:
     """Whether it is for this process to start those that train."""
-    return config.training.processes > 1 and launched() is None
+    return (config.training.processes > 1 or launcher is not None) and launched() is None
+
+
+def _elsewhere(
+    config: RunConfig,
+    folder: RunFolder,
+    stop_after: int | None,
+    requests: StopRequests,
+    callbacks: Sequence[pl.Callback],
+    launcher: Launcher | None,
+) -> Summary:
+    """Has other processes train, here or on a cluster."""
+    if callbacks:
+        raise ValueError("callbacks are not sent to others; set training.processes to 1")
+    (launcher or launch)(folder.path, config.training.processes, stop_after, requests)
+    return Summary.read(folder.path)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from cellformer.basics.compiling import constant_when_compiled
+from cellformer.basics.lost import LostProcessError
 from cellformer.data.loading.loader import batches
 from cellformer.training.answers.predictor import outputs_of
 from cellformer.training.answers.trained_run import TrainedRun
@@ -83,3 +84,27 @@ def test_what_is_constant_when_compiled_is_marked_as_pytorch_marks_it():
 
     assert vars(constant_when_compiled(ours)) == vars(torch.compiler.assume_constant_result(theirs))
     assert constant_when_compiled(ours) is ours
+
+
+class Dying(torch.nn.Module):
+    """Fails as a loader does whose process was killed."""
+
+    def forward(self, batch):
+        raise RuntimeError("DataLoader worker (pid(s) 7) exited unexpectedly")
+
+
+def test_a_loader_that_is_gone_is_told_and_few_batches_need_none(run, monkeypatch):
+    opened = TrainedRun.open(run)
+    complexes = gather(opened.config.data).complexes
+    config = TrainingConfig(device="cpu", loader_workers=2)
+    started = []
+    monkeypatch.setattr(
+        "cellformer.training.answers.predictor.batches",
+        lambda *arguments, **named: (
+            started.append(named["workers"]) or batches(*arguments, **named)
+        ),
+    )
+    opened.predictor.model = Dying()
+    with pytest.raises(LostProcessError, match=r"loads batches was killed.*same command again"):
+        outputs_of(opened.predictor, config, complexes, np.arange(3))
+    assert started == [0]

@@ -25,7 +25,7 @@ from cellformer.lifting.induced_cycles import InducedCycles
 from cellformer.model.config import ArchitectureConfig
 from cellformer.training.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from cellformer.training.loop.module import CellularModule
-from cellformer.training.loop.world import World, launched, lost_contact
+from cellformer.training.loop.world import World, joined, launched, lost_contact
 from cellformer.training.runs.scaling import Scaling
 from cellformer.training.train import train
 from own_parts import check_kept
@@ -78,11 +78,14 @@ def two(config, tmp_path_factory, parts_folder):
     folder = tmp_path_factory.mktemp("two")
     (folder / "config.json").write_text(json.dumps(asdict(config)))
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
-               "2", str(TWO), str(folder / "config.json"), str(folder)]  # fmt: skip
+               "2", "--max-restarts", "1", str(TWO), str(folder / "config.json"),
+               str(folder)]  # fmt: skip
     paths = filter(None, [str(parts_folder), os.environ.get("PYTHONPATH")])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CELLFORMER_CACHE": str(folder / "cache"),
+                   "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
                    "PYTHONPATH": os.pathsep.join(paths)}  # fmt: skip
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert ended.returncode == 0, ended.stderr
     told = [json.loads((folder / f"told-{rank}.json").read_text()) for rank in (0, 1)]
     return folder, told, ended
 
@@ -121,6 +124,16 @@ def test_parts_of_an_installed_distribution_train_in_two_processes(two):
     assert [session["machine"]["processes"] for session in sessions] == [2]
 
 
+def test_kernels_and_running_means_train_in_two_processes(two):
+    folder, (first, second), _ = two
+    assert first["table"] == second["table"]
+    kept = weights(folder / "table")
+    assert any(tensor.dtype == torch.int16 for tensor in kept.values())  # of the kernels
+    running = [tensor for name, tensor in kept.items() if name.endswith("running_mean")]
+    assert running
+    assert all(tensor.any() for tensor in running)
+
+
 def test_a_signal_to_one_stops_both_at_one_step_and_they_resume_to_the_same_bits(two):
     folder, told, _ = two
     assert [each["stopped"] for each in told] == [[signal.SIGTERM, 6]] * 2
@@ -135,11 +148,12 @@ def test_an_error_in_one_process_is_told_once_and_ends_both(two):
     assert (first["together"], second["together"]) == ("PeerError", "IndexError")
 
 
-def test_when_one_process_is_killed_the_other_one_ends_too(two):
+def test_where_one_process_is_killed_both_end_and_go_on_when_they_are_started_again(two):
     folder, _, ended = two
-    assert ended.returncode != 0
-    assert "another process of this training has ended" in (folder / "lost.txt").read_text()
-    assert not (folder / "killed" / "summary.json").exists()
+    assert "Signal 9 (SIGKILL)" in ended.stderr
+    assert equal_bits(folder / "killed", folder / "whole")
+    assert curve(folder / "killed") == curve(folder / "whole")
+    assert len(json.loads((folder / "killed" / "summary.json").read_text())["sessions"]) == 2
 
 
 def test_a_training_starts_processes_itself_and_goes_on_after_a_signal(
@@ -198,6 +212,16 @@ def test_who_started_the_process_is_read_off_its_environment(monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "any")
     monkeypatch.setenv("RANK", "1")
     assert launched().global_rank() == 1
+
+
+def test_restarts_that_would_connect_to_processes_that_are_gone_are_refused(monkeypatch):
+    told = {"RANK": 0, "LOCAL_RANK": 0, "GROUP_RANK": 0, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2,
+            "MASTER_ADDR": "localhost", "MASTER_PORT": 1, "TORCHELASTIC_RUN_ID": "run",
+            "TORCHELASTIC_MAX_RESTARTS": 3, "TORCHELASTIC_USE_AGENT_STORE": True}  # fmt: skip
+    for name, value in told.items():
+        monkeypatch.setenv(name, str(value))
+    with pytest.raises(ValueError, match="TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"), joined("cpu"):
+        pass
 
 
 def test_processes_of_a_step_drop_different_cells():

@@ -12,7 +12,14 @@ from jsonargparse import Namespace
 
 from cellformer.basics.messages import say
 from cellformer.basics.stopping import RESUME_ME, StopRequests
-from cellformer.cli.parsing import Parser, add_config_and_target, run_config_in
+from cellformer.cli.parsing import (
+    Parser,
+    add_config_and_target,
+    add_ray,
+    add_slots,
+    check_ray,
+    run_config_in,
+)
 from cellformer.cli.preset import add_preset, defaults_in
 from cellformer.experiments.presets import PRESETS, flatten
 from cellformer.training.config import RunConfig
@@ -65,6 +72,8 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         metavar="K",
         help="cross-validation: train K models, each tested on a part of its own",
     )
+    add_ray(parser, "share the training among --training.processes workers, as many as have room,")
+    add_slots(parser, "process")
     parser.add_class_arguments(RunConfig, None)
     parser.set_defaults(defaults_in(arguments))
 
@@ -82,6 +91,7 @@ def run(arguments: Namespace) -> int:
         )
     if arguments.ensemble is not None and arguments.folds is not None:
         raise ValueError("give either --ensemble or --folds")
+    check_ray(arguments)
     if source == "-":
         raise ValueError(
             "a run must be able to read its data again, so it cannot be trained on standard "
@@ -89,24 +99,35 @@ def run(arguments: Namespace) -> int:
         )
     from cellformer.experiments.running.jobs import Job
     from cellformer.training.answers.ensemble import MemberKind
+    from cellformer.training.processes.launch import Launcher
     from cellformer.training.runs.run_folder import RunFolder
     from cellformer.training.several import perform_several, resume_several, train_several
     from cellformer.training.train import resume, train
 
     folder = Path(arguments.resume) if source is None else arguments.output
     folder = folder or named_folder(source, free=not again)
+    launcher: Launcher | None = None
+    if arguments.ray is not None:
+        from cellformer.experiments.ray.processes import RayProcesses
+
+        launcher = RayProcesses(arguments.ray, arguments.cpus, arguments.gpus, arguments.retries)
 
     def work() -> Any:
         if source is None:
             several = RunFolder(folder).members.exists()
             epochs = more_epochs(arguments, PRESETS[arguments.preset])
-            return resume_several(folder, epochs) if several else resume(folder, epochs=epochs)
+            if several:
+                return resume_several(folder, epochs, launcher)
+            return resume(folder, epochs=epochs, launcher=launcher)
         config = run_config_in(arguments, source)
         kind: MemberKind = "seeds" if arguments.folds is None else "folds"
         count = arguments.folds if arguments.ensemble is None else arguments.ensemble
         if count is not None:
-            return (perform_several if again else train_several)(config, folder, kind, count)
-        return Job(config, folder).perform() if again else train(config, folder)
+            perform = perform_several if again else train_several
+            return perform(config, folder, kind, count, launcher=launcher)
+        if again:
+            return Job(config, folder).perform(launcher=launcher)
+        return train(config, folder, launcher=launcher)
 
     return finished(work, folder)
 

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
+from cellformer.basics.lost import LOADER_LOST, LostProcessError, lost_loader
 from cellformer.complexes.batches.batch import CellBatch
 from cellformer.complexes.many.ragged import RaggedComplexes
 from cellformer.data.dataset import Task
@@ -20,6 +21,8 @@ from cellformer.training.loop.devices import as_strict, prediction_device
 from cellformer.training.loop.spread_losses import spreads
 from cellformer.training.runs.scaling import Scaling
 
+BATCHES_PER_WORKER = 1000
+"""Of less use is a process that loads them: it takes seconds to start, a batch milliseconds."""
 FAR_APART = 2_654_435_761
 """Between the seeds of answers that dropout is drawn for."""
 
@@ -62,7 +65,7 @@ def outputs_of(
     """What `Predictor` says of some complexes, in batches, on the device of the configuration.
 
     With the number of a ``sample``, dropout stays on, and is drawn by it. Afterwards the model is
-    on the CPU.
+    on the CPU. Raises LostProcessError where a process that loads batches is gone.
     """
     if not len(chosen):
         return np.zeros((0, predictor.task.outputs), np.float32)
@@ -72,7 +75,7 @@ def outputs_of(
         config.batch_size,
         shuffle=False,
         seed=config.seed,
-        workers=config.loader_workers,
+        workers=min(config.loader_workers, len(chosen) // config.batch_size // BATCHES_PER_WORKER),
         batch_cells=config.batch_cells,
     )
     device = prediction_device(config)
@@ -80,10 +83,15 @@ def outputs_of(
     with answering_on(device, predictor), torch.inference_mode(), as_strict(config):
         if sample is not None:
             drop_again(predictor)
-        for number, batch in enumerate(predicting(loader, len(loader))):
-            if sample is not None:
-                torch.manual_seed(sample * FAR_APART + number)
-            parts.append(predictor(batch.to(device)))
+        try:
+            for number, batch in enumerate(predicting(loader, len(loader))):
+                if sample is not None:
+                    torch.manual_seed(sample * FAR_APART + number)
+                parts.append(predictor(batch.to(device)))
+        except RuntimeError as error:
+            if not lost_loader(error):
+                raise
+            raise LostProcessError(f"{LOADER_LOST}; give the same command again") from error
     told = torch.cat(parts).cpu()
     rows: Float[np.ndarray, "row output"] = (
         told if told.dtype == torch.float64 else told.float()

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from lightning.pytorch.strategies import DDPStrategy
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.parallel import DistributedDataParallel
 
 from cellformer.training.config import TrainingConfig
 from cellformer.training.loop.devices import has_gpu, strict
@@ -35,7 +38,25 @@ def _strategy(world: World) -> DDPStrategy | Literal["auto"]:
     """Gradients are averaged; a batch without 2-cells leaves their parameters unused."""
     if world.size == 1:
         return "auto"
-    return DDPStrategy(find_unused_parameters=True)
+    return _Gradients(find_unused_parameters=True)
+
+
+class _Gradients(DDPStrategy):
+    """Sends parameters and the running means of batch norm, and no other buffers.
+
+    All processes make the same of these, such as the references of kernels over fingerprints,
+    which would be sent in every step, and have a type that gloo does not know.
+    """
+
+    def _setup_model(self, model: nn.Module) -> DistributedDataParallel:
+        running = [name for name, part in model.named_modules() if isinstance(part, _BatchNorm)]
+        others = [
+            name for name, _ in model.named_buffers() if name.rpartition(".")[0] not in running
+        ]
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(  # type: ignore[no-untyped-call]
+            model, others
+        )
+        return super()._setup_model(model)
 
 
 @contextmanager

@@ -133,12 +133,14 @@ def joined(device: str) -> Iterator[World]:
     """Within this context the process is one of those that were launched together.
 
     ``device`` is "cpu", where they talk over gloo, or "cuda", where gradients go over NCCL. Raises
-    ValueError if there are fewer GPUs on this machine than processes.
+    ValueError if there are fewer GPUs on this machine than processes, or where torchrun would start
+    them again with the addresses of those that are gone.
     """
     environment = launched()
     if environment is None or environment.world_size() == 1:
         yield World()
         return
+    _check_restarts()
     local_size = _local_size()
     if device == "cuda":
         if local_size > torch.cuda.device_count():
@@ -155,6 +157,16 @@ def joined(device: str) -> Iterator[World]:
             environment.global_rank(), environment.world_size(), local_size, environment, group
         )
     dist.destroy_process_group(group)
+
+
+def _check_restarts() -> None:
+    """Of PyTorch's issue 135712: processes may find the addresses of the time before."""
+    restarts = int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0"))
+    if restarts and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == str(True):
+        raise ValueError(
+            "processes that torchrun starts again look for those that are gone; set "
+            "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 for torchrun, or leave out --max-restarts"
+        )
 
 
 def _connect(environment: ClusterEnvironment, backend: str) -> None:
@@ -177,11 +189,6 @@ def lost_contact(error: BaseException) -> bool:
         isinstance(error, RuntimeError)
         and any(word in text for word in ("gloo", "nccl", "closed by peer", "reset by peer"))
     )
-
-
-def lost_loader(error: BaseException) -> bool:
-    """Whether an error of PyTorch says that a process which loads batches is gone."""
-    return isinstance(error, RuntimeError) and "DataLoader worker" in str(error)
 
 
 def _local_size() -> int:

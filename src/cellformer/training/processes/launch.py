@@ -6,13 +6,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cellformer.basics.parts.trust import allowed_parts
 from cellformer.basics.stopping import RESUME_ME, StopRequests, StopSignal
 from cellformer.training.loop.divergence import DIVERGED, TrainingDiverged
 from cellformer.training.loop.world import PeerError
+
+Launcher = Callable[[Path, int, int | None, StopRequests], None]
+"""Has so many processes go on with the run of a folder, as `launch` does on this machine."""
 
 GRACE = 10.0
 """Seconds after which the others are killed when one of the processes has failed."""

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cellformer.basics.lost import LOADER_LOST, lost_loader
 from cellformer.basics.stopping import StopRequests, StopSignal
 from cellformer.training.config import TrainingConfig
 from cellformer.training.loop.devices import device_of
 from cellformer.training.loop.preemption import TrainingInterrupted
-from cellformer.training.loop.world import PeerError, World, joined, lost_contact, lost_loader
+from cellformer.training.loop.world import PeerError, World, joined, lost_contact
 
 
 @contextmanager
@@ -25,10 +26,7 @@ def session(config: TrainingConfig, folder: Path) -> Iterator[tuple[World, StopR
             raise TrainingInterrupted(folder, stopped.number) from stopped
         except RuntimeError as error:
             if lost_loader(error):
-                raise PeerError(
-                    "a process that loads batches was killed, or was out of memory; go on with "
-                    f"--resume {folder}, and fewer training.loader_workers where memory is short"
-                ) from error
+                raise PeerError(f"{LOADER_LOST}; go on with --resume {folder}") from error
             if not lost_contact(error):
                 raise
             raise PeerError(
