@@ -113,8 +113,9 @@ def test_every_sample_is_scored_once(two):
 
 def test_two_processes_on_an_empty_cache_prepare_once(two):
     folder, _, ended = two
-    assert ended.stderr.count("Preparing molecules: 24 items") == 1
-    assert len([path for path in (folder / "cache" / "prepared").iterdir() if path.is_dir()]) == 2
+    for name in ("molecules", "own", "rows"):
+        assert ended.stderr.count(f"Preparing {name}: 24 items") == 1
+    assert len([path for path in (folder / "cache" / "prepared").iterdir() if path.is_dir()]) == 3
 
 
 def test_parts_of_an_installed_distribution_train_in_two_processes(two):
