@@ -136,8 +136,10 @@ class Commands:
         assert process.stdin is not None
         assert process.stdout is not None
         said = [folder / name for name in (".out", ".err")]
-        for file in said:  # a command may be killed before it has opened them
-            file.write_bytes(b"")
+        for file in said:
+            # What a process that outlives its command says is not put into another one's file.
+            file.unlink(missing_ok=True)
+            file.write_bytes(b"")  # a command may be killed before it has opened it
         process.stdin.write(json.dumps(order) + "\n")
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())

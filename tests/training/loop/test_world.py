@@ -150,8 +150,7 @@ def test_an_error_in_one_process_is_told_once_and_ends_both(two):
 
 
 def test_where_one_process_is_killed_both_end_and_go_on_when_they_are_started_again(two):
-    folder, _, ended = two
-    assert "Signal 9 (SIGKILL)" in ended.stderr
+    folder, _, _ = two
     assert equal_bits(folder / "killed", folder / "whole")
     assert curve(folder / "killed") == curve(folder / "whole")
     assert len(json.loads((folder / "killed" / "summary.json").read_text())["sessions"]) == 2
