@@ -30,8 +30,9 @@ HEAD = "10.77.0.1"
 ROWS = 6000
 TRAIN = ("--target", "y", "--data.split", "random", "--data.molecule_descriptors", "none",
          "--model.width", "16", "--model.layers", "2", "--model.attention_dropout", "0",
-         "--model.projection_bias", "false", "--training.epochs", "6", "--training.batch_size", "600", "--training.device", "cpu",
-         "--training.keep_state", "true", "--training.logger", "none")  # fmt: skip
+         "--model.projection_bias", "false", "--training.epochs", "6", "--training.batch_size",
+         "600", "--training.device", "cpu", "--training.keep_state", "true", "--training.logger",
+         "none")  # fmt: skip
 
 
 def main() -> int:
@@ -99,7 +100,8 @@ class Machines:
     def environment(self, cache: Path) -> dict[str, str]:
         """All machines of this one have its name, which is not the address of any of them."""
         return {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "eth0",
-                "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_worker_niceness": "0",
+                "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token",
+                "RAY_worker_niceness": "0",
                 "CELLFORMER_CACHE": str(cache)}  # fmt: skip
 
     def _raylet(self, number: int) -> bool:

@@ -61,6 +61,10 @@ TOLD = ("sessions.json", "curve.csv", "report.html", "summary.json", "resume", "
 """What tells of times and of the sessions themselves."""
 
 
+OF_RAY = "GCS may have been killed"
+"""Ray ends the program of its driver, with a line of its own, where its server was killed."""
+
+
 class Kills:
     """One command each, killed up to three times at moments that are spread over its time."""
 
@@ -107,6 +111,8 @@ class Kills:
         return said
 
     def _judged(self, ended: Ended, killed: Sequence[str]) -> str:
+        if "gcs_server" in ended.hit and OF_RAY in ended.err:
+            return ended.err.splitlines()[-1]
         try:
             return ended.said()
         except BrokenError as error:
