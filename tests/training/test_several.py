@@ -97,7 +97,7 @@ def test_an_interrupted_ensemble_goes_on_to_the_same_result(
 ):
     folder, whole = ensemble
 
-    def interrupted(its, path, stop_after=None, data=None):
+    def interrupted(its, path, stop_after=None, data=None, launcher=None):
         if its.training.seed == 1:
             train(its, path, stop_after=1)  # half of it
             (path / "summary.json").unlink()
