@@ -121,7 +121,7 @@ def test_a_signal_while_the_report_is_written_says_how_to_go_on(tmp_path, monkey
     from cellformer.report import write
     from cellformer.training import train
 
-    def trained(config, folder):
+    def trained(config, folder, launcher):
         RunFolder(folder).write_config(config)
         return summary_of("gcb-hard", 0.7)
 
