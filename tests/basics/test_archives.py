@@ -96,6 +96,7 @@ def test_a_file_of_the_cache_is_told_if_it_is_damaged_and_not_if_it_is_absent(fi
 def test_an_error_is_one_line():
     assert one_line(ValueError("a\nb")) == "ValueError: a"
     assert one_line(EOFError()) == "EOFError"
+    assert one_line(ValueError("off: <ast.Name object at 0x7f8e>")) == "ValueError: off: ast.Name"
 
 
 def test_a_damaged_array_is_not_told_to_be_loaded_unsafely(tmp_path):

@@ -72,7 +72,7 @@ def test_a_misspelt_word_gets_the_nearest_right_one(arguments, hint, capsys):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
-    assert f"Did you mean {hint}?" in capsys.readouterr().err
+    assert f"did you mean {hint}?" in capsys.readouterr().err
 
 
 def test_without_a_command_the_commands_are_named(capsys):
@@ -88,7 +88,7 @@ def test_a_misspelt_key_in_a_file_gets_the_nearest_right_one(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["train", "nci", "--config", str(path)])
     assert "config.yaml: there is no field model.widht" in (told := capsys.readouterr().err)
-    assert "Did you mean model.width?" in told
+    assert "did you mean model.width?" in told
 
 
 def test_a_file_may_give_one_target_as_a_word(csv_file, tmp_path, capsys):

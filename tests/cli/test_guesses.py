@@ -107,7 +107,7 @@ def test_an_option_is_written_whole_and_a_suggestion_is_the_command_s_own(
     assert ended.value.code == 2
     told = capsys.readouterr().err
     assert len(told.splitlines()) == 1
-    suggested = told.partition("Did you mean ")[2]
+    suggested = told.partition("did you mean ")[2]
     assert suggested.strip() == f"{hint}?"
     assert never not in suggested.removeprefix(hint)
 

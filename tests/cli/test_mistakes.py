@@ -57,6 +57,8 @@ FILES = {
     "ppm.csv": table("smiles,y", lambda row: "[0.1 ppm; 2 ppm]"),
     "torn.yaml": "model: {width: [3\n",
     "list.yaml": "- 3\n",
+    "null.yaml": 'data: {val_file: "\\0"}\n',
+    "wide.yaml": "model: {width: 8}\n",
     "space.yaml": "optimizer.peak_rat: {log_uniform: [1e-5, 1e-2]}\n",
     "part.py": "import nothing_of_that_name\n",
     "mesh.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n",
@@ -102,16 +104,16 @@ Y = learn("t.csv")
 KIND = learn("t.csv", "kind")
 MISTAKES = [
     # words of the command line
-    ("trian t.csv", 2, "invalid choice: 'trian'", "Did you mean train?"),
-    ("train t.csv --targett y", 2, "--targett", "Did you mean --target?"),
-    ("train t.csv --model.widht 8", 2, "--model.widht", "Did you mean --model.width?"),
+    ("trian t.csv", 2, "invalid choice: 'trian'", "did you mean train?"),
+    ("train t.csv --targett y", 2, "--targett", "did you mean --target?"),
+    ("train t.csv --model.widht 8", 2, "--model.widht", "did you mean --model.width?"),
     ("train t.csv --optimizer.warmup NaN", 2, "warmup must be a finite number, got NaN"),
     ("train t.csv --optimizer.warmup ''", 2, "warmup must be a number, got nothing"),
-    ("train t.csv --warmup 1", 2, "--warmup", "Did you mean --optimizer.warmup?"),
-    ("train t.csv --virtual-cell 1", 2, "Did you mean --model.virtual_cell?"),
+    ("train t.csv --warmup 1", 2, "--warmup", "did you mean --optimizer.warmup?"),
+    ("train t.csv --virtual-cell 1", 2, "did you mean --model.virtual_cell?"),
     ("train t.csv --model.width wide", 2, "--model.width must be a whole number, got wide"),
     ("train t.csv --epochs 1.5", 2, "--training.epochs must be a whole number or auto, got 1.5"),
-    ("train t.csv --device gpuu", 2, "must be auto, cpu or gpu, got gpuu", "Did you mean gpu?"),
+    ("train t.csv --device gpuu", 2, "must be auto, cpu or gpu, got gpuu", "did you mean gpu?"),
     ("train t.csv --data.fractions 0.9,0.1", 2
      , "must be 3 numbers with commas between, got 0.9,0.1"),
     ("train t.csv --data.fractions a,b,c", 2, "must be 3 numbers with commas between, got a,b,c"),
@@ -123,11 +125,15 @@ MISTAKES = [
     # configurations
     ("train t.csv --config no.yaml", 2, "--config: File does not exist", "no.yaml"),
     ("train t.csv --config key.yaml", 2, "key.yaml: there is no field model.widht"
-     , "Did you mean model.width?"),
+     , "did you mean model.width?"),
     ("train t.csv --config no_part.yaml", 2, "no_part.yaml: there is no field trainnig.epochs"
-     , "Did you mean training.epochs?"),
+     , "did you mean training.epochs?"),
     ("train t.csv --config short.yaml", 2, "short.yaml: training.epochs is there twice"),
     ("train t.csv --config torn.yaml", 2, "parsing a flow sequence", "line 1"),
+    ("train t.csv --config null.yaml", 2, "null.yaml: data.val_file has a null character in it"),
+    ("prepare t.csv --config wide.yaml", 2
+     , "wide.yaml: there is no field model.width of this command"),
+    ("train t.csv --optimizer.warmup [1]", 2, "warmup must be a number, got [1]"),
     ("train t.csv --config list.yaml", 2, "fields are needed, as in {training: {epochs: 5}}"),
     # values and what goes together
     (f"train t.csv --target y {SMALL} --model.width 9", 2, "width (9) must be a multiple of heads"),

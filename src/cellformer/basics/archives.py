@@ -1,6 +1,7 @@
 """Arrays in ``.npz`` files, read without pickles and compared with the checksums of the archive."""
 
 import logging
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ def read_arrays(file: Path) -> dict[str, NDArray[Any]]:
                     "holds Python objects (a pickle), which are not read because that could run "
                     "code; store plain numbers"
                     if "allow_pickle" in str(error)
-                    else f"cannot be read ({one_line(error)}); the file is damaged"
+                    else f"cannot be read ({one_line(error)}); the file is damaged: restore it "
+                    "from a copy"
                 )
                 raise ValueError(f"{file}: array {name!r} {reason}") from None
     return arrays
@@ -88,6 +90,7 @@ def one_line(error: Exception) -> str:
     Without the advice to load unsafely what is damaged.
     """
     told = f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
+    told = re.sub(r"<([\w.]+) object at 0x[0-9a-f]+>", r"\1", told)
     return told.partition(". If you trust the file")[0]
 
 

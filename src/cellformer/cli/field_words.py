@@ -33,7 +33,12 @@ def plain(message: str) -> str:
     text = re.sub(r'Parser key "([^"]*)":', r"\1:", text)
     text = re.sub(r"Problems parsing config: (.*)", r"not to be read as YAML: \1", text)
     text = re.sub(r' in "<unicode string>",', ",", text)
-    text = _SNIPPET.sub(r"\1;", text).removesuffix(";").replace("'<stream end>'", "the end")
+    text = (
+        _SNIPPET.sub(r"\1;", text)
+        .removesuffix(";")
+        .removesuffix(": ^")
+        .replace("'<stream end>'", "the end")
+    )
     text = re.sub(r'Key "([^"]*)" not found in namespace\.', r"\1 is there twice, once by its "
                   "short name; keep one", text)  # fmt: skip
     text = re.sub(r"Key must be a string, got: (.*?)\.?$",

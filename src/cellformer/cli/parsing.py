@@ -49,7 +49,8 @@ class Parser(ArgumentParser):
         unknown = _NO_FIELD.search(message)
         if unknown and unknown[1] in self.fields_of:
             near = suggestion(message, self.vocabulary).replace("--", "")
-            say(f"{self.fields_of[unknown[1]]}: there is no field {unknown[1]}{near}")
+            told = f"there is no field {unknown[1]} of this command"
+            say(f"{self.fields_of[unknown[1]]}: {told}{near}")
         else:
             told = plain(message) if self.reading else as_options(message, self.vocabulary)
             say(f"{self.reading}{told}{suggestion(message, self.vocabulary)}")
@@ -95,6 +96,8 @@ def _values(text: str) -> Any:
 def check_values(parser: Parser, read: Namespace) -> None:
     """Raises ValueError where a part of the configuration is no fields, or a field is null.
 
+    Also where a text has a null character, as no name or path can.
+
     ``parser``, which is that of all commands, takes null for every field. Those that have a value
     when nobody gives one, and whose type does not know null, need one.
     """
@@ -110,6 +113,8 @@ def check_values(parser: Parser, read: Namespace) -> None:
                 "it some, as in {training: {epochs: 5}}"
             )
     for action in command._actions:
+        if "\0" in str(chosen.get(action.dest, "")):
+            raise ValueError(f"{_where(action.dest)} has a null character in it; take it out")
         allowed = action.default is None or type(None) in get_args(
             getattr(action, "_typehint", None)
         )
@@ -322,4 +327,4 @@ def suggestion(message: str, vocabulary: Iterable[str]) -> str:
     for word, listed in re.findall(r"invalid choice: '?([\w.-]+)'? \(choose from ([^)]*)", message):
         near = nearest(word, re.findall(r"[\w.-]+", listed))
         hints += [near] if near else []
-    return f"\nDid you mean {' and '.join(hints)}?" if hints else ""
+    return f"; did you mean {' and '.join(hints)}?" if hints else ""

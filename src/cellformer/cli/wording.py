@@ -34,9 +34,11 @@ def as_options(message: str, options: Iterable[str]) -> str:
     known = [*_kinds(types[1]), *_choices(types[1])]
     if not known:
         return f"--{key}: {rest.strip()}"
-    given = re.sub(r"[\[\]' ]", "", values[-1])  # a list as it was written
+    given = values[-1].strip()
+    if "tuple" in types[1] or "list" in types[1].lower():
+        given = re.sub(r"[\[\]' ]", "", given)  # a list as it was written
     near = nearest(given, _choices(types[1]))
-    hint = f"\nDid you mean {near}?" if near else ""
+    hint = f"; did you mean {near}?" if near else ""
     if given.lower().strip("+-.") in _ENDLESS:
         known = ["a finite number" if kind == "a number" else kind for kind in known]
     *others, last = known

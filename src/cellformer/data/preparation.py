@@ -321,7 +321,8 @@ class Preparation:
         except PartRefusedError as error:
             raise PartRefusedError(f"{path}: {error}") from error
         except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from error
+            cure = "restore it from a copy, or read it with the version that wrote it"
+            raise ValueError(f"{path}: {error}; {cure}") from error
         for module in changed:
             logger.warning(
                 "%s has changed since %s was written; predictions may be others now", module, path

@@ -87,7 +87,7 @@ def test_a_configuration_file_sets_the_same_values(molecules_npz, tmp_path, caps
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model.widht", "3"], "Did you mean --model.width"),
+        (["--model.widht", "3"], "did you mean --model.width"),
         (["--attentions", "general"], "general"),
         (["--training.seed", "3"], "--training.seed"),
     ],

@@ -355,4 +355,7 @@ def _explained(error: pa.ArrowInvalid, written: _Written, where: str) -> ValueEr
                 )
     finally:
         reader.detach()  # whoever opened the stream closes it
-    return ValueError(f"{where} is not a table: {error}")
+    return ValueError(
+        f"{where} is not a table: {error}; a cell with a quote in it must stand in quotes, and the "
+        "quote be doubled"
+    )

@@ -9,6 +9,8 @@ from pathlib import Path
 JOINT = "_joint"
 """Behind the name of a validation score of cells and kernels together; without, of cells alone."""
 
+CURE = "restore it from a copy"
+
 
 @dataclass(frozen=True)
 class Course:
@@ -27,9 +29,9 @@ def read_curve(path: Path) -> list[dict[str, float]]:
         try:
             lines = list(csv.reader(file))
         except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is damaged: it is no table ({error})") from None
+            raise ValueError(f"{path} is damaged: it is no table ({error}); {CURE}") from None
     if lines and "epoch" not in lines[0]:
-        raise ValueError(f"{path} is damaged: it has no column epoch")
+        raise ValueError(f"{path} is damaged: it has no column epoch; {CURE}")
     return [_row(path, number, lines[0], line) for number, line in enumerate(lines[1:], 2)]
 
 
@@ -41,10 +43,10 @@ def seconds_of(curve: Iterable[Mapping[str, int | float]]) -> float:
 def _row(path: Path, number: int, names: list[str], line: list[str]) -> dict[str, float]:
     if len(line) != len(names):
         raise ValueError(
-            f"{path} is damaged: line {number} has {len(line)} cells for {len(names)} names"
+            f"{path} is damaged: line {number} has {len(line)} cells for {len(names)} names; {CURE}"
         )
     try:
         values = [float(cell) if cell else math.nan for cell in line]
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: line {number}: {error}") from None
+        raise ValueError(f"{path} is damaged: line {number}: {error}; {CURE}") from None
     return dict(zip(names, values, strict=True))

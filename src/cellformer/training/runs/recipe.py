@@ -101,7 +101,8 @@ class Recipe:
         except PartRefusedError as error:
             raise PartRefusedError(f"{path}: {error}") from error
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}: not a model description ({one_line(error)})") from error
+            told = f"{path}: not a model description ({one_line(error)})"
+            raise ValueError(f"{told}; restore it from a copy") from error
 
 
 def number_of_outputs(task: Task, loss: str) -> int:
