@@ -3,7 +3,6 @@
 import logging
 import os
 import signal
-import socket
 import threading
 import time
 import traceback
@@ -14,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from cellformer.basics.stopping import StopRequests, StopSignal
-from cellformer.experiments.ray.cluster import LOCAL, at_work, connected, meeting_place
+from cellformer.experiments.ray.cluster import (
+    LOCAL,
+    at_work,
+    connected,
+    meeting_place,
+    whereabouts,
+)
 from cellformer.experiments.running.runner import reason
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import PeerError
@@ -227,7 +232,7 @@ def _perform(given: Mapping[str, Any]) -> None:
             at_work(given["place"], str(rank), folder, given["directory"]),
             _first_speaks(board, rank == 0),
         ):
-            if rank == 0 and not _may_begin(board, folder):
+            if rank == 0 and not _may_begin(board, folder, given["place"]):
                 return
             resume(folder, given["stop_after"])
     except TrainingInterrupted as stopped:
@@ -239,13 +244,13 @@ def _perform(given: Mapping[str, Any]) -> None:
         ray.get(board.fail.remote(_sendable(error)))
 
 
-def _may_begin(board: Any, folder: Path) -> bool:
+def _may_begin(board: Any, folder: Path, place: Path) -> bool:
     import ray
 
     states = [file.stat() for file in RunFolder(folder).states]
     state = [(told.st_size, told.st_mtime_ns) for told in states]
-    where = f"{socket.gethostname()} (process {os.getpid()})"
-    may: bool = ray.get(board.begin.remote(state, int(os.environ["WORLD_SIZE"]), where))
+    processes, where = int(os.environ["WORLD_SIZE"]), whereabouts(place, "0")
+    may: bool = ray.get(board.begin.remote(state, processes, where))
     return may
 
 
