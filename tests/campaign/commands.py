@@ -22,8 +22,11 @@ from campaign.engine import BrokenError
 
 HANGS = 240.0
 """Seconds after which a command of a small case hangs."""
-LINGERS = 20.0
-"""Seconds after which a process that its command has left to itself has to be gone."""
+LINGERS = 90.0
+"""Seconds after which a process that its command has left to itself has to be gone.
+
+The agents of Ray try for a minute to reach its server, also where that was killed.
+"""
 MEMORY = 12 << 30
 """Bytes of address space of a command, so that none takes the machine."""
 

@@ -10,7 +10,7 @@ from campaign.commands import Commands, Kill
 from campaign.engine import BrokenError, Done, Find, generator, play
 from campaign.named import CAMPAIGNS
 
-SECONDS, MOST = 1.0, 5  # scripts/campaign takes longer
+SECONDS, MOST = 1.0, 3  # scripts/campaign takes longer
 QUICK = [name for name in CAMPAIGNS if name != "workers"]  # Ray takes half a minute to begin
 
 

@@ -168,7 +168,7 @@ def test_one_training_goes_on_in_fewer_processes_where_a_machine_is_lost_and_can
     monkeypatch.setenv("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "2")
     caplog.set_level(logging.INFO)
     model = replace(tiny.model, dropout=0.0, attention_dropout=0.0, projection_bias=False)
-    config = with_training(replace(tiny, model=model), epochs=40, processes=2)
+    config = with_training(replace(tiny, model=model), epochs=24, processes=2)
     node = cluster.add_node(**NODE)
     folder = tmp_path / "ray"
     losing = threading.Thread(

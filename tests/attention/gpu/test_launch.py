@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 @pytest.mark.parametrize("dtype", PRECISION)
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 @given(
     st.integers(0, 999),
     st.integers(0, 4),

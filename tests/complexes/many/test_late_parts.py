@@ -100,7 +100,7 @@ def test_an_array_is_compared_as_a_whole_when_all_of_it_is_asked_for(store, read
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_no_flipped_bit_gets_into_what_is_taken(tmp_path_factory, data):
     gc.collect()  # errors of earlier examples hold the files of their stores
     folder = tmp_path_factory.mktemp("late")
