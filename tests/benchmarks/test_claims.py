@@ -4,10 +4,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from benchmarks.claims import Claim, OnGcb, claims
+from benchmarks.claims import __main__ as program
+from benchmarks.claims import runs
+from benchmarks.claims.claim import Claim
+from benchmarks.claims.every import claims
+from benchmarks.claims.runs import OnGcb
 from benchmarks.kept import ROOT, Kept
-
-from benchmarks import claims as module
 
 CODE = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
 VERSIONS = {"3.11", "2026.09.1"}
@@ -44,28 +46,28 @@ def test_no_figure_of_a_page_is_left_out(page, end, all_claims):
 def test_what_was_judged_on_gcb_was_chosen_before(all_claims):
     (line,) = (c.words for c in all_claims if "regenerated GCB-hard" in c.words)
     tried, judged = OnGcb.of("development"), OnGcb.of("judged")
-    assert set(tried) == set(module.GCB)
-    ours, gin = module.JUDGED_ON_GCB
-    assert set(judged) == {ours, gin, module.JUDGED_BEFORE}
+    assert set(tried) == set(runs.GCB)
+    ours, gin = runs.JUDGED_ON_GCB
+    assert set(judged) == {ours, gin, runs.JUDGED_BEFORE}
     right = {
         name: [173 * one["val"] + 1800 * one["development"] for one in each.scores]
         for name, each in (tried | judged).items()
         if not name.startswith("gin")
     }
     alone = {name: found[0] for name, found in right.items() if name != ours}
-    assert max(alone, key=alone.get) == module.JUDGED_BEFORE  # and is tried with other seeds
-    assert sum(right[ours]) > sum(right[module.JUDGED_BEFORE])
+    assert max(alone, key=alone.get) == runs.JUDGED_BEFORE  # and is tried with other seeds
+    assert sum(right[ours]) > sum(right[runs.JUDGED_BEFORE])
     for name, each in judged.items():
         assert len(each.scores) == 5
         assert {**each.scores[0], **tried[name].scores[0]} == each.scores[0]
-        runs = Kept.of(f"gcb-hard/{name}").runs
-        assert [run.score("test") for run in runs] == [one["test"] for one in each.scores]
+        trained = Kept.of(f"gcb-hard/{name}").runs
+        assert [run.score("test") for run in trained] == [one["test"] for one in each.scores]
     assert line.count("**") == 2
 
 
 def test_the_bold_figure_of_zinc_is_what_validation_chose():
-    runs = [Kept.of(name) for name in module.ZINC]
-    assert min(runs, key=lambda each: each.mean("val")).name == "zinc/pairwise-mixed-rwbspe"
+    kept = [Kept.of(name) for name in runs.ZINC]
+    assert min(kept, key=lambda each: each.mean("val")).name == "zinc/pairwise-mixed-rwbspe"
 
 
 def test_the_time_of_zinc_stands_with_the_ring_sizes(all_claims):
@@ -82,10 +84,10 @@ def test_a_page_that_says_something_else_is_found(all_claims, monkeypatch, capsy
     good = all_claims[0]
     assert not replace(good, words=good.words.replace("2.531", "2.530")).stands
     assert Claim("README.md", "Transformers whose tokens\n   are the", "").stands
-    monkeypatch.setattr(module, "claims", lambda: iter(all_claims))
-    assert module.main() == 0
+    monkeypatch.setattr(program, "claims", lambda: iter(all_claims))
+    assert program.main() == 0
     told = capsys.readouterr().out
     assert f"README.md: {good.words}\n    from nci" in told
-    monkeypatch.setattr(module, "claims", lambda: iter([replace(good, words="of cheese")]))
-    assert module.main() == 1
+    monkeypatch.setattr(program, "claims", lambda: iter([replace(good, words="of cheese")]))
+    assert program.main() == 1
     assert "NOT ON THE PAGE: of cheese" in capsys.readouterr().out
