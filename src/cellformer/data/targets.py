@@ -43,9 +43,15 @@ def classification_of(columns: Columns, where: str) -> Kind:
 
     Raises ValueError where a column has nearly as many different values as rows.
     """
+    words = [name for name, values in columns.items() if _column(values).dtype != np.float64]
     for name, values in columns.items():
         column = _column(values)
         different, known = len(_known(values)), int((~pd.isna(column)).sum())
+        if words and name not in words and different > MOST_GUESSED:
+            raise ValueError(
+                f"{where}: {name!r} has numbers and {words[0]!r} has classes, which are not "
+                "learned together; learn each in a training of its own"
+            )
         if different > MOST_GUESSED and different > known / 2:
             raise ValueError(
                 f"{where}: {name!r} has {different} different values in {known} rows, which is "

@@ -1,3 +1,4 @@
+import logging
 import os
 from pathlib import Path
 
@@ -96,6 +97,36 @@ def test_the_smiles_column_is_found_by_its_usual_names(tmp_path, name):
     graphs = molecules(table(tmp_path, f"x,{name}\n1,CCO\n"))
     assert graphs.smiles == ("CCO",)
     assert graphs.task_or_none is None
+
+
+NAMELESS = "Nr;Struktur;Land;Farbe;Bild\n" + "".join(
+    f"{row};{smiles};{land};{color};\n"
+    for row, (smiles, land, color) in enumerate(
+        [("CCO ", "CN", "rot"), ("c1ccccc1", "NO", "on"), ("", "CO", "blau"),
+         ("CC(=O)O", "SC", "rot"), ("CCCN", "FI", "No"), ("O=C1CCCC1", "BO", "In stock")]
+    )
+)  # fmt: skip
+
+
+def test_a_column_of_another_name_is_known_by_its_cells(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    graphs = molecules(table(tmp_path, NAMELESS))
+    assert graphs.smiles == ("CCO", "c1ccccc1", "", "CC(=O)O", "CCCN", "O=C1CCCC1")
+    assert "column 'Struktur' holds SMILES: these are the molecules" in caplog.text
+    two = NAMELESS
+    for color, smiles in {"rot": "CCCl", "on": "CC#N", "blau": "CCBr", "No": "CCS",
+                          "In stock": "CCCC"}.items():  # fmt: skip
+        two = two.replace(f";{color};", f";{smiles};")
+    with pytest.raises(ValueError, match="but SMILES in 'Struktur', 'Farbe'; say by smiles_column"):
+        molecules(table(tmp_path, two))
+    assert molecules(table(tmp_path, two), smiles_column="Farbe").smiles[4] == "CCS"
+
+
+def test_numbers_and_classes_are_not_learned_together(tmp_path):
+    rows = "".join(f"{'C' * row},{row / 4},{'ab'[row % 2]}\n" for row in range(1, 12))
+    told = "'y' has numbers and 'kind' has classes, which are not learned together"
+    with pytest.raises(ValueError, match=told):
+        molecules(table(tmp_path, f"smiles,y,kind\n{rows}"), ["y", "kind"])
 
 
 def test_missing_columns_are_named_with_the_nearest_one(tmp_path):

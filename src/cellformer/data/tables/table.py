@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import logging
 import os
 import re
 import sys
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -35,6 +37,10 @@ INCHI_NAMES = ("inchi", "standard_inchi", "stdinchi", "std_inchi", "inchi_string
 SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "mol_smiles", "mol", "molecule",
                 "structure", "smi")  # fmt: skip
 STANDARD_STREAM = "-"
+LOOKED_AT = 100
+"""Rows by which it is guessed which column holds the SMILES."""
+
+logger = logging.getLogger(__name__)
 
 
 @runtime_checkable
@@ -105,7 +111,7 @@ class Table:
     def smiles_column(self, name: str | None = None) -> str:
         """The name of the SMILES column, as given or by the usual names in any case and spelling.
 
-        Where there is none, a column of InChI is taken.
+        Where there is none, a column of InChI is taken, and else the one whose cells are SMILES.
         """
         if name is not None:
             self.column(name)
@@ -114,10 +120,28 @@ class Table:
         for usual in (*SMILES_NAMES, *INCHI_NAMES):
             if usual in by_name:
                 return by_name[usual]
+        from cellformer.chemistry.guessing import are_smiles  # RDKit is loaded where it is needed
+
+        found = [
+            column
+            for place, column in enumerate(self.header)
+            if self.header.count(column) == 1 and are_smiles(_some_texts(self.frame.iloc[:, place]))
+        ]
+        if len(found) == 1:
+            logger.info("%s: column %r holds SMILES: these are the molecules", self.where, found[0])
+            return found[0]
+        several = f", but SMILES in {', '.join(map(repr, found))}" if found else ""
         raise ValueError(
-            f"{self.where} has no column named like {', '.join(SMILES_NAMES[:3])}; say which of "
-            f"its columns holds the SMILES: {', '.join(map(repr, self.header))}"
+            f"{self.where} has no column named like {', '.join(SMILES_NAMES[:3])}{several}; say by "
+            f"smiles_column which of its columns holds the SMILES: "
+            f"{', '.join(map(repr, self.header))}"
         )
+
+
+def _some_texts(cells: "pd.Series[Any]") -> list[str]:
+    """Those of some rows, taken evenly."""
+    rows = np.unique(np.linspace(0, max(len(cells) - 1, 0), min(LOOKED_AT, len(cells)), dtype=int))
+    return [cell.strip() for cell in cells.iloc[rows].tolist() if isinstance(cell, str)]
 
 
 def arrow_column(cells: "pd.Series[Any]") -> pa.ChunkedArray | None:
