@@ -112,7 +112,7 @@ class Tables:
                 raise BrokenError(f"neither a prediction nor a reason, or both: {row}")
             if "\n" in row[error] or len(row[error]) > 500:
                 raise BrokenError(f"a reason is not one line: {row[error]!r}")
-            self._judge(row, table.header, float(row[prediction] or "nan"))
+            self._judge(row, table.header, _number(row[prediction]))
         return [said, *{row[error] for row in rows if row[error]}]
 
     def _source(self, source: OddSource, ending: str, folder: Path, train: bool) -> Sequence[str]:
@@ -160,7 +160,7 @@ class Tables:
                 )
             if molecule is None and row[at]:
                 raise BrokenError(f"row {number} is no molecule and was predicted: {row}")
-            predicted = float(row[at] or "nan")
+            predicted = _number(row[at])
             if molecule and not abs(predicted - self.right[molecule]) < 1e-4:
                 raise BrokenError(f"row {number}, {molecule}, is {predicted} and alone "
                                   f"{self.right[molecule]}: {row[-1]}")  # fmt: skip
@@ -181,6 +181,11 @@ class Tables:
                 for row in csv.DictReader(file):
                     _learned(table.values, row)
         return [said]
+
+
+def _number(cell: str) -> float:
+    """A prediction, written as the numbers of its table are; NaN for none."""
+    return float(cell.replace(",", ".") or "nan")
 
 
 def _learned(values: Sequence[float | None], row: dict[str, str]) -> None:

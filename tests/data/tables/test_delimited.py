@@ -9,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellformer.data.mapped import MAPPED_FROM
-from cellformer.data.tables.delimited import Dialect, detect_separator, read_delimited
+from cellformer.data.tables.delimited import (
+    Dialect,
+    detect_decimal,
+    detect_separator,
+    read_delimited,
+)
 
 
 @pytest.fixture(scope="module", params=[MAPPED_FROM, 0], ids=["small", "large"], autouse=True)
@@ -138,3 +143,24 @@ def test_what_is_no_table_is_named(raw, words):
     with pytest.raises(ValueError, match=words) as error:
         read(raw)
     assert "set.csv" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "decimal"),
+    [
+        ("C;1,5\n", ","),
+        ("C;1\nCC;0,125\n", ","),
+        ("C;> 12,25 mg/l\n", ","),
+        ("C;-1,5e-3\n", ","),
+        ("C;1,234\n", "."),  # may be a thousand
+        ("C;1,5\nC;2.5\n", "."),
+        ("C;1,5\nC;12.03.2024\n", ","),
+        ("C;a,5\n", "."),
+        ("1,5;1\n", ","),
+        ("C;1\n", "."),
+    ],
+)
+def test_the_sign_before_fractions_is_found_out(rows, decimal):
+    assert detect_decimal(f"smiles;1,5\n{rows}", ";") == decimal
+    assert detect_decimal(f"smiles,1\n{rows.replace(';', ',')}", ",") == "."
+    assert read(f"smiles;y\n{rows}".encode())[1].decimal == decimal

@@ -117,7 +117,7 @@ def test_a_column_of_another_name_is_known_by_its_cells(tmp_path, caplog):
     for color, smiles in {"rot": "CCCl", "on": "CC#N", "blau": "CCBr", "No": "CCS",
                           "In stock": "CCCC"}.items():  # fmt: skip
         two = two.replace(f";{color};", f";{smiles};")
-    with pytest.raises(ValueError, match="but SMILES in 'Struktur', 'Farbe'; say by smiles_column"):
+    with pytest.raises(ValueError, match="but SMILES in 'Struktur', 'Farbe'; say which"):
         molecules(table(tmp_path, two))
     assert molecules(table(tmp_path, two), smiles_column="Farbe").smiles[4] == "CCS"
 

@@ -50,6 +50,19 @@ def test_our_own_reader_finds_the_same_cells(tmp_path_factory, rows, dialect):
     assert read.frame.to_numpy().tolist() == frame.to_numpy().tolist()
 
 
+def test_numbers_are_written_as_those_that_were_read(tmp_path, capsys):
+    frame = pd.DataFrame({"y": ["1,5", "x"], "prediction": [2.25, None]})
+    dialect = Dialect(";", decimal=",")
+    write_table(frame, tmp_path / "out.csv", dialect)
+    assert (tmp_path / "out.csv").read_text() == "y;prediction\n1,5;2,25\nx;\n"
+    write_table(frame, None, dialect)
+    assert capsys.readouterr().out == "y;prediction\n1,5;2,25\nx;\n"
+    write_table(frame, tmp_path / "out.tsv", dialect)
+    assert (tmp_path / "out.tsv").read_text() == "y\tprediction\n1,5\t2,25\nx\t\n"
+    write_table(frame, tmp_path / "out.csv", Dialect(",", decimal=","))
+    assert (tmp_path / "out.csv").read_text() == 'y,prediction\n"1,5",2.25\nx,\n'
+
+
 def test_only_other_line_breaks_put_all_text_in_quotes():
     def written(cell, newline="\n"):
         text = io.StringIO(newline="")

@@ -7,6 +7,7 @@ import codecs
 import csv
 import gzip
 import io
+import itertools
 import logging
 import re
 import zlib
@@ -27,6 +28,12 @@ SEPARATORS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 16
 SAMPLE_LINES = 50
 _CHUNK = 1 << 20
+_UNIT = r"(?:\s*[^\s\d.,;:\-]\S*)?\s*"
+_WITH_POINT = re.compile(rf"\s*[<>]?\s*[+-]?\d+\.\d+(?:[eE][+-]?\d+)?{_UNIT}")
+# Not 1,234, which may be a thousand.
+_WITH_COMMA = re.compile(
+    rf"\s*[<>]?\s*[+-]?(?:0,\d+|\d{{4,}},\d+|\d+,(?:\d{{1,2}}|\d{{4,}}))(?:[eE][+-]?\d+)?{_UNIT}"
+)
 BLOCK_BYTES = 1 << 24
 """Of a text that is read piece by piece; no line may be longer."""
 _MARKS = (
@@ -46,6 +53,7 @@ class Dialect:
     newline: str = "\n"
     mark: bool = False  # whether it starts with a byte-order mark
     schema: pyarrow.Schema | None = None  # what the columns of a parquet file hold
+    decimal: str = "."  # what stands before the fraction of a number
 
 
 def read_delimited(
@@ -93,12 +101,13 @@ class _Written:
     separator: str
     header: list[str]
     newline: str
+    decimal: str
 
     @property
     def dialect(self) -> Dialect:
         """What is kept of it."""
         mark = self.charset in ("utf-8-sig", "utf-16", "utf-32")
-        return Dialect(self.separator, self.newline, mark)
+        return Dialect(self.separator, self.newline, mark, decimal=self.decimal)
 
 
 def _looked_into(
@@ -116,7 +125,8 @@ def _looked_into(
     if not header:
         raise ValueError(f"{where} is empty; a line with the names of the columns is needed")
     ending = re.search(r"\r\n|\n|\r", sample)
-    return _Written(text, charset, separator, header, ending.group() if ending else "\n")
+    newline = ending.group() if ending else "\n"
+    return _Written(text, charset, separator, header, newline, detect_decimal(sample, separator))
 
 
 @contextmanager
@@ -204,6 +214,16 @@ def detect_separator(sample: str) -> str:
         return counts[0] > 0 and len(set(counts)) == 1, counts[0]
 
     return max(SEPARATORS, key=evenness)  # of equals the first
+
+
+def detect_decimal(sample: str, separator: str) -> str:
+    """A comma where it can be no other sign in some number, and no number has a point."""
+    if separator == ",":
+        return "."
+    rows = itertools.islice(_records(io.StringIO(sample, newline=""), separator), 1, SAMPLE_LINES)
+    cells = [cell for _, row in rows for cell in row]
+    commas = any(map(_WITH_COMMA.fullmatch, cells))
+    return "," if commas and not any(map(_WITH_POINT.fullmatch, cells)) else "."
 
 
 def _unzipped(stream: io.BufferedIOBase) -> io.BufferedIOBase:

@@ -132,8 +132,8 @@ class Table:
             return found[0]
         several = f", but SMILES in {', '.join(map(repr, found))}" if found else ""
         raise ValueError(
-            f"{self.where} has no column named like {', '.join(SMILES_NAMES[:3])}{several}; say by "
-            f"smiles_column which of its columns holds the SMILES: "
+            f"{self.where} has no column named like {', '.join(SMILES_NAMES[:3])}{several}; say "
+            f"which of its columns holds the SMILES (smiles_column): "
             f"{', '.join(map(repr, self.header))}"
         )
 
@@ -220,12 +220,12 @@ def write_table(
 ) -> None:
     """Writes a table whole or not at all, in UTF-8, as the path's ending says; None: to stdout.
 
-    Separator, line ending and byte-order mark are those of ``dialect``, but a ``.tsv`` file has
-    tabs, and a ``.csv`` file never does.
+    Separator, line ending, byte-order mark and the sign before fractions are those of ``dialect``,
+    but a ``.tsv`` file has tabs, and a ``.csv`` file never does.
     """
     dialect = dialect or Dialect()
     if path is None:
-        write_delimited(frame, sys.stdout, Dialect(dialect.separator))
+        write_delimited(frame, sys.stdout, _for_stdout(dialect))
         return
     file = Path(path)
     if _is_parquet(file):
@@ -253,7 +253,7 @@ def write_pieces(
     """
     if path is None:
         for number, (frame, dialect) in enumerate(frames):
-            write_delimited(frame, sys.stdout, Dialect(dialect.separator), header=not number)
+            write_delimited(frame, sys.stdout, _for_stdout(dialect), header=not number)
         return
     file = Path(path)
     with replace_atomically(file) as unfinished, ExitStack() as stack:
@@ -271,6 +271,10 @@ def write_pieces(
                 encoding = "utf-8-sig" if dialect.mark else "utf-8"
                 sink = stack.enter_context(io.TextIOWrapper(binary, encoding, newline=""))
             write_delimited(frame, sink, _dialect_of(file, dialect), header=first)
+
+
+def _for_stdout(dialect: Dialect) -> Dialect:
+    return Dialect(dialect.separator, decimal=dialect.decimal)
 
 
 def _write_parquet_pieces(tables: Iterable[pa.Table], unfinished: Path) -> None:

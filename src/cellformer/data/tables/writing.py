@@ -39,6 +39,7 @@ def write_delimited(
     settings: dict[str, Any] = {
         "index": False,
         "sep": dialect.separator,
+        "decimal": "." if dialect.separator == "," else dialect.decimal,
         "lineterminator": dialect.newline,
         "quoting": csv.QUOTE_NONNUMERIC if _breaks_lines(frame, dialect) else csv.QUOTE_MINIMAL,
     }
