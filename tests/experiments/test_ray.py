@@ -257,6 +257,22 @@ def test_a_search_with_parts_of_others_goes_on_where_it_was_left(
         Tuner(address=cluster.address)(with_training(base, epochs=4), space, folder.path)
 
 
+def test_a_machine_that_the_cluster_has_given_up_waits_no_longer(monkeypatch):
+    import ray
+
+    nodes = [{"NodeID": "other", "Alive": True}, {"NodeID": "here", "Alive": True}]
+    here = type("Context", (), {"get_node_id": lambda self: "here"})
+    monkeypatch.setattr(ray, "get_runtime_context", here)
+    monkeypatch.setattr(ray, "nodes", lambda: nodes)
+    connection = ray_cluster.Connection()
+    connection.check()
+    nodes[1]["Alive"] = False
+    connection.check()  # too soon to ask again
+    connection.next = 0.0
+    with pytest.raises(ConnectionError, match="give the same command again"):
+        connection.check()
+
+
 def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(ray_cluster, "SECONDS_FOR_FILES", 0.0)
     with ray_cluster.meeting_place(tmp_path) as place:

@@ -35,12 +35,43 @@ SECONDS_FOR_FILES = 5.0
 """How long a shared file system may take to show what another machine wrote."""
 
 
+LOST = (
+    "Ray has lost its own process on this machine (raylet), and does nothing any more; what is "
+    "finished is kept: give the same command again"
+)
+SECONDS_BETWEEN_CHECKS = 5.0
+
+
 class NotSharedError(ValueError):
     """A folder that a worker does not see, though it has to read and write in it."""
 
 
+class Connection:
+    """This process's membership of a cluster."""
+
+    def __init__(self) -> None:
+        import ray
+
+        self.machine = ray.get_runtime_context().get_node_id()
+        self.next = 0.0
+
+    def check(self) -> None:
+        """Asks now and then whether this machine is still of the cluster; to be called often.
+
+        Whoever waits for results would wait for ever elsewhere. Raises ConnectionError.
+        """
+        import ray
+
+        if time.monotonic() < self.next:
+            return
+        self.next = time.monotonic() + SECONDS_BETWEEN_CHECKS
+        nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+        if not any(node["NodeID"] == self.machine and node["Alive"] for node in nodes):
+            raise ConnectionError(LOST)
+
+
 @contextmanager
-def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
+def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[Connection]:
     """Starts Ray on this machine (`LOCAL`), or joins the cluster at an address.
 
     ``cpus`` and ``gpus`` are what a slot takes; every worker has as many threads as its slot has
@@ -64,7 +95,7 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[None]:
                 _init(address, worker_environment(cpus, gpus))
             requests.listen()  # Ray has taken SIGTERM for itself
             _check_room(address, cpus, gpus)
-            yield
+            yield Connection()
         finally:
             ray.shutdown()
 

@@ -15,6 +15,7 @@ from typing import Any
 from cellformer.basics.stopping import StopRequests, StopSignal
 from cellformer.experiments.ray.cluster import (
     LOCAL,
+    LOST,
     at_work,
     connected,
     meeting_place,
@@ -65,8 +66,8 @@ class RayProcesses:
     def __call__(
         self, folder: Path, processes: int, stop_after: int | None, requests: StopRequests
     ) -> None:
-        """Raises as `connected` does, what the training raises, StopSignal where it was stopped,
-        and PeerError where its processes were lost again and again."""
+        """Raises as `connected` and its checks do, what the training raises, StopSignal where it
+        was stopped, and PeerError where its processes were lost again and again."""
         os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", str(SECONDS_TO_PLACE))
         with (
             connected(self.address, self.cpus, self.gpus),
@@ -108,14 +109,14 @@ class RayProcesses:
 
         asked = None
         while not ended.within(0.5):
-            _log(ray.get(board.news.remote()))
+            _log(_told(board.news))
             if requests.number and asked is None:
                 asked = time.monotonic()
                 ray.get(board.stop.remote(requests.number))
             if asked is not None and time.monotonic() - asked > SECONDS_TO_STOP:
                 raise StopSignal(requests.number)
-        _log(ray.get(board.news.remote()))
-        failure, stopped = ray.get(board.outcome.remote())
+        _log(_told(board.news))
+        failure, stopped = _told(board.outcome)
         if stopped:
             raise StopSignal(stopped)
         if failure is not None:
@@ -212,6 +213,16 @@ def _board(retries: int) -> Any:
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     return ray.remote(Board).options(num_cpus=0, scheduling_strategy=here).remote(retries)
+
+
+def _told(method: Any) -> Any:
+    """What the board says, which is lost with this machine only."""
+    import ray
+
+    try:
+        return ray.get(method.remote())
+    except ray.exceptions.RayActorError as error:
+        raise ConnectionError(LOST) from error
 
 
 def _log(news: list[tuple[int, str]]) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from cellformer.experiments.ray.cluster import (
     LOCAL,
+    LOST,
+    Connection,
     at_work,
     connected,
     meeting_place,
@@ -46,19 +48,24 @@ class RayRunner:
     """How often a job is tried again whose worker was lost."""
 
     def __call__(self, jobs: Sequence[Job], report: Report) -> None:
-        """Raises as `connected` does, and KeyboardInterrupt when stopped."""
+        """Raises as `connected` and its checks do, and KeyboardInterrupt when stopped."""
         if not jobs:
             return
         root = Path(os.path.commonpath([job.folder.absolute().parent for job in jobs]))
         with (
-            connected(self.address, self.cpus, self.gpus),
+            connected(self.address, self.cpus, self.gpus) as connection,
             meeting_place(root) as place,
             progress_display("Trainings", len(jobs)) as shown,
         ):
-            self._run(jobs, report, place, shown)
+            self._run(jobs, report, place, shown, connection)
 
     def _run(
-        self, jobs: Sequence[Job], report: Report, place: Path, shown: ProgressDisplay
+        self,
+        jobs: Sequence[Job],
+        report: Report,
+        place: Path,
+        shown: ProgressDisplay,
+        connection: Connection,
     ) -> None:
         import ray
 
@@ -78,6 +85,7 @@ class RayRunner:
         try:
             while running:
                 ended, _ = ray.wait(list(running), timeout=1.0)
+                connection.check()
                 for n in running.values():
                     where = whereabouts(place, str(n))
                     if where is not None and starts.get(n) != where:
@@ -100,6 +108,8 @@ class RayRunner:
             outcome: Outcome = ray.get(ref)
         except ray.exceptions.RayTaskError as error:
             return Outcome(None, reason(error.cause)[:500], time.monotonic() - began)
+        except ray.exceptions.LocalRayletDiedError as error:
+            raise ConnectionError(LOST) from error
         except ray.exceptions.RayError as error:
             told = f"lost {self.retries + 1} times with its worker: {reason(error)[:300]}"
             return Outcome(None, told, time.monotonic() - began)

@@ -11,6 +11,9 @@ from cellformer.basics.lost import LostProcessError
 from cellformer.data.preparing.shards import Shard, ShardTask, finished_shard
 from cellformer.experiments.ray.cluster import (
     LOCAL,
+    LOST,
+    SECONDS_BETWEEN_CHECKS,
+    Connection,
     NotSharedError,
     appears,
     check_shared,
@@ -32,19 +35,21 @@ class RayShards:
     retries: int = 3
 
     def __call__(self, tasks: Iterable[ShardTask]) -> Iterator[tuple[int, Shard]]:
-        """Raises what a task raises, `NotSharedError`, and LostProcessError for a shard that is
-        lost again and again."""
+        """Raises what a task and the checks of `connected` raise, `NotSharedError`, and
+        LostProcessError for a shard that is lost again and again."""
         remaining = iter(tasks)
         first = next(remaining, None)
         if first is None:
             return
         with (
-            connected(self.address, cpus=1.0),
+            connected(self.address, cpus=1.0) as connection,
             meeting_place(first.file.parent) as place,
         ):
-            yield from self._made(chain([first], remaining), place)
+            yield from self._made(chain([first], remaining), place, connection)
 
-    def _made(self, tasks: Iterator[ShardTask], place: Path) -> Iterator[tuple[int, Shard]]:
+    def _made(
+        self, tasks: Iterator[ShardTask], place: Path, connection: Connection
+    ) -> Iterator[tuple[int, Shard]]:
         import ray
 
         make = ray.remote(_make).options(
@@ -62,7 +67,8 @@ class RayShards:
                     running[make.remote(task, place)] = task
                 if not running:
                     return
-                for done in ray.wait(list(running))[0]:
+                connection.check()
+                for done in ray.wait(list(running), timeout=SECONDS_BETWEEN_CHECKS)[0]:
                     task = running.pop(done)
                     yield task.start, self._shard(done, task)
         finally:
@@ -76,6 +82,8 @@ class RayShards:
             shard: Shard = ray.get(done)
         except ray.exceptions.RayTaskError as error:  # the worker's own, without its traceback
             raise error.cause from None
+        except ray.exceptions.LocalRayletDiedError as error:
+            raise ConnectionError(LOST) from error
         except ray.exceptions.RayError as error:
             raise LostProcessError(
                 f"the rows from {task.start} on were lost {self.retries + 1} times with their "

@@ -18,7 +18,7 @@ from ray.tune.schedulers import ASHAScheduler
 from ray.tune.search import Searcher
 
 from cellformer.basics.stopping import StopRequests
-from cellformer.experiments.ray.cluster import at_work, whereabouts
+from cellformer.experiments.ray.cluster import Connection, at_work, whereabouts
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.progress_display import ProgressDisplay
 from cellformer.experiments.running.runner import reason
@@ -243,18 +243,20 @@ class OptunaTrials(Searcher):
 
 
 class Watch(ray_tune.Callback):
-    """Keeps the display up to date, and the signals with us."""
+    """Keeps the display up to date, and the signals with us; ends what would wait for ever."""
 
-    def __init__(self, searcher: OptunaTrials, requests: StopRequests):
+    def __init__(self, searcher: OptunaTrials, requests: StopRequests, connection: Connection):
         self.searcher = searcher
         self.requests = requests
+        self.connection = connection
 
     def on_step_begin(self, iteration: int, trials: list[Any], **info: Any) -> None:
         """Ray Tune has taken SIGUSR1 for itself, to end as if all were done."""
         self.requests.listen()
 
     def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
-        """Several times a second; the display looks less often."""
+        """Several times a second; display and connection look less often."""
+        self.connection.check()
         self.searcher.refresh()
 
 

@@ -87,7 +87,7 @@ class Tuner:
     ) -> None:
         os.environ.update(QUIET)  # read by Ray Tune
         with (
-            connected(self.address, self.cpus, self.gpus),
+            connected(self.address, self.cpus, self.gpus) as connection,
             meeting_place(folder.path) as place,
             StopRequests() as requests,
         ):
@@ -97,7 +97,7 @@ class Tuner:
             from cellformer.experiments.search import ray_tune as parts
 
             optuna.logging.set_verbosity(optuna.logging.WARNING)
-            logging.getLogger("ray.tune").setLevel(logging.ERROR)
+            logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # what is lost is told by us
             seconds = math.inf if self.minutes is None else 60 * self.minutes
             with progress_display("Trials", self.trials) as shown:
                 searcher = parts.OptunaTrials(
@@ -121,7 +121,7 @@ class Tuner:
                         # Ray's own records, never read again; where all machines see them.
                         storage_path=str(place / "tune"),
                         failure_config=ray_tune.FailureConfig(max_failures=self.retries),
-                        callbacks=[parts.Watch(searcher, requests)],
+                        callbacks=[parts.Watch(searcher, requests, connection)],
                         verbose=0,
                     ),
                 )
