@@ -173,11 +173,6 @@ def _git(root: Path, *words: str) -> str | None:
     return None if done.returncode else done.stdout.strip()
 
 
-def latest(sittings: Sequence[Sitting]) -> Sitting | None:
-    """The last one of a program that was committed."""
-    return next((each for each in reversed(sittings) if each.source), None)
-
-
 def main() -> int:
     """Prints what there is of a commit; returns 1 where that is not enough."""
     commit = sys.argv[1] if len(sys.argv) > 1 else "HEAD"

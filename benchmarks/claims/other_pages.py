@@ -29,15 +29,15 @@ def _apart(row: dict[str, Any]) -> str:
 def of_reliability() -> Iterator[Claim]:
     """What the campaigns have done."""
     page, sittings = "docs/reliability.md", campaigns.read(campaigns.KEPT)
-    last = campaigns.latest(sittings)
-    if last is None:
-        return
-    found = campaigns.totals(sittings, last.source)
-    whole = not campaigns.missing(found)
-    told = "an hour of each campaign without a find" if whole else "not yet an hour of each"
-    yield Claim(page, f"with the program of commit `{last.commit}`, {told}", "campaigns.json")
-    for line in campaigns.table(found)[2:]:
-        yield Claim(page, line, "campaigns.json")
+    programs = {each.source: each.commit for each in reversed(sittings) if each.source}
+    for source, commit in programs.items():
+        found = campaigns.totals(sittings, source)
+        whole = not campaigns.missing(found)
+        told = "an hour of each campaign without a find" if whole else "not yet an hour of each"
+        yield Claim(page, f"with the program of commit `{commit}`, {told}", "campaigns.json")
+        begun = {name: total for name, total in found.items() if total.cases}
+        for line in campaigns.table(begun)[2:]:
+            yield Claim(page, line, "campaigns.json")
 
 
 def of_scale_out() -> Iterator[Claim]:
