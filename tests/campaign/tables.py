@@ -32,6 +32,7 @@ WEIRD = (
 NOTES = ("a note", "x,y", "x;y", 'say "so"', "two\nlines", "tab\there", "", " ", "ÄÖ€", "'", "0012",
          "1,5", "=SUM(A1)", "z" * 5000, "NA", "\u202eright", "a\rb", "\\n", "|", "-", "None",
          )  # fmt: skip
+USUAL = "smiles"
 MARKS = ("", "NA", "n/a", "-", "nan", "NULL", "None", "?", "missing", "#N/A", " ")
 UNITS = ("", "", "", " mg/L", " %", "°C", "µM", " kJ/mol")
 
@@ -47,6 +48,7 @@ class OddTable:
     raw: bytes
     values: tuple[float | None, ...]  # of the column y, None where it has no number
     mended: bool  # whether its file is a table as csv writes it
+    molecules: str  # name of the column that has them
 
 
 class Tables:
@@ -87,7 +89,7 @@ class Tables:
         )
         said = ended.said("odd.csv", "rows could not be predicted")
         if not (folder / "out.csv").exists():
-            if ended.code == 0 or table.mended:
+            if ended.code == 0 or (table.mended and table.molecules == USUAL):
                 raise BrokenError(f"a table was not read: {said or 'nothing was written'}")
             return [said]
         if not table.mended:
@@ -112,7 +114,7 @@ class Tables:
                 raise BrokenError(f"neither a prediction nor a reason, or both: {row}")
             if "\n" in row[error] or len(row[error]) > 500:
                 raise BrokenError(f"a reason is not one line: {row[error]!r}")
-            self._judge(row, table.header, _number(row[prediction]))
+            self._judge(row[table.header.index(table.molecules)], _number(row[prediction]))
         return [said, *{row[error] for row in rows if row[error]}]
 
     def _source(self, source: OddSource, ending: str, folder: Path, train: bool) -> Sequence[str]:
@@ -166,8 +168,8 @@ class Tables:
                                   f"{self.right[molecule]}: {row[-1]}")  # fmt: skip
         return [said, *{row[-1] for row in rows if row[-1]}]
 
-    def _judge(self, row: Sequence[str], header: Sequence[str], predicted: float) -> None:
-        text = row[header.index("smiles")].strip() if header.count("smiles") == 1 else ""
+    def _judge(self, cell: str, predicted: float) -> None:
+        text = cell.strip()
         if text in self.right and not abs(predicted - self.right[text]) < 1e-4:
             raise BrokenError(f"{text} is predicted as {predicted}, alone as {self.right[text]}")
 
@@ -239,7 +241,8 @@ def odd_table(rng: Rng) -> OddTable:
         rows.append([smiles, text.replace(".", ",") if comma and not blank else text,
                      str(rng.choice(NOTES))])  # fmt: skip
         values.append(None if blank else value)
-    header = ["smiles", "y", str(rng.choice(["note", "Notiz, lang", "y ", "prediction", "error",
+    molecules = str(rng.choice([USUAL, USUAL, "Struktur"]))  # the other is known by its cells
+    header = [molecules, "y", str(rng.choice(["note", "Notiz, lang", "y ", "prediction", "error",
                                              "", "smiles", "y"]))]  # fmt: skip
     if charset == "cp1252":
         rows = [[_in_charset(cell) for cell in row] for row in rows]
@@ -254,9 +257,10 @@ def odd_table(rng: Rng) -> OddTable:
     writer.writerow(header)
     writer.writerows(rows)
     raw, mended = _spoiled(rng, text.getvalue(), newline, separator)
-    mended = mended and header.count("smiles") == header.count("y") == 1
+    mended = mended and header.count(molecules) == header.count("y") == 1
+    mended = mended and header.count(USUAL) == (molecules == USUAL)
     return OddTable(tuple(header), tuple(map(tuple, rows)), separator, charset,
-                    raw.encode(charset, "replace"), tuple(values), mended)  # fmt: skip
+                    raw.encode(charset, "replace"), tuple(values), mended, molecules)  # fmt: skip
 
 
 def _in_charset(text: str) -> str:
