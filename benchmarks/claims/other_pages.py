@@ -1,5 +1,6 @@
 """What the pages say that tell of one file of results/ each."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +39,14 @@ def of_reliability() -> Iterator[Claim]:
         begun = {name: total for name, total in found.items() if total.cases}
         for line in campaigns.table(begun)[2:]:
             yield Claim(page, line, "campaigns.json")
+    counts: Counter[str] = sum((Counter(each.counts) for each in sittings), Counter())
+    yield Claim(
+        page,
+        f"In all these tables together: {counts['complexes']:,} complexes, {counts['rows']:,} rows "
+        f"of tables, {counts['damages']:,} damaged files, {counts['flips']:,} of them by a flipped "
+        f"bit, {counts['kills']:,} kills.",
+        "campaigns.json",
+    )
 
 
 def of_scale_out() -> Iterator[Claim]:
