@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from benchmarks.claims.claim import Claim
-from benchmarks.claims.runs import METRICS, PLAIN, share
+from benchmarks.claims.runs import METRICS, WITHOUT_RING_SIZES, share
 from benchmarks.kept import Kept
 
 
@@ -12,7 +12,9 @@ def of_results(kept: dict[str, Kept], ring: dict[str, int]) -> Iterator[Claim]:
     page = "results/README.md"
     for name, each in kept.items():
         metric = METRICS[each.runs[0].metric]
-        metric += " with ring sizes" if name.startswith("zinc") and name != PLAIN else ""
+        metric += (
+            " with ring sizes" if name.startswith("zinc") and name not in WITHOUT_RING_SIZES else ""
+        )
         yield Claim(
             page,
             f"| `{name}`, {metric} | {each.told('val')} | {each.told()} | "

@@ -25,7 +25,9 @@ ZINC = {
     "zinc/general-sparse-rwbspe": "general-sparse, `rwbspe`",
     "zinc/general-sparse-zeros": "general-sparse, `zeros`",
 }
-PLAIN = "zinc/pairwise-mixed-rwbspe-plain"  # without ring features
+PLAIN = "zinc/pairwise-mixed-rwbspe-plain"
+NARROW = "zinc-100/pairwise-mixed-rwbspe-narrow"
+WITHOUT_RING_SIZES = (PLAIN, NARROW)
 TRIED_ON_ZINC = {
     "zinc-24/general-sparse-rwbspe": "general-sparse, 6 layers of width 64",
     "zinc-24/general-sparse-rwbspe-pairs": "the same with pairs: `model.pair_width 16`, "
@@ -67,4 +69,4 @@ def share(ring: dict[str, int], what: str) -> str:
 def kept_runs() -> dict[str, Kept]:
     """Those that results/README.md lists, by name, in its order."""
     gcb = [f"gcb-hard/{name}" for name in (*JUDGED_ON_GCB, JUDGED_BEFORE)]
-    return {name: Kept.of(name) for name in ("nci", *ZINC, PLAIN, *gcb, *OTHERS)}
+    return {name: Kept.of(name) for name in ("nci", *ZINC, PLAIN, NARROW, *gcb, *OTHERS)}
