@@ -61,17 +61,15 @@ def _of_fields() -> Iterator[Claim]:
 
 def _correlations(scores: list[dict[str, Any]]) -> str:
     """Mean and worst of the seeds, on surfaces of the same sizes and on larger ones."""
-    told = []
-    for where in ("surfaces", "surfaces-10x"):
-        values = [score["correlation"][where] for score in scores]
-        told.append(f"{sum(values) / len(values):.2f} ({min(values):.2f})")
-    return " | ".join(told)
+    both = _on_both(scores, "correlation")
+    return " | ".join(f"{sum(each) / len(each):.2f} ({min(each):.2f})" for each in both)
 
 
 def _accuracies(scores: list[dict[str, Any]]) -> str:
     """The mean of the seeds, on surfaces of the same sizes and on larger ones."""
-    told = []
-    for where in ("surfaces", "surfaces-10x"):
-        values = [score["accuracy"][where] for score in scores]
-        told.append(f"{sum(values) / len(values):.2f}")
-    return ", ".join(told)
+    return ", ".join(f"{sum(each) / len(each):.2f}" for each in _on_both(scores, "accuracy"))
+
+
+def _on_both(scores: list[dict[str, Any]], metric: str) -> list[list[float]]:
+    """By seed, on surfaces of the same sizes and on larger ones."""
+    return [[each[metric][where] for each in scores] for where in ("surfaces", "surfaces-10x")]
