@@ -14,7 +14,7 @@ from cellformer.explaining.explain import Method, explain
 from cellformer.exporting.export import Exported, export_with
 from cellformer.exporting.prepared import PreparedBatch, export_batch_with
 from cellformer.model.described import CellModel
-from cellformer.training.answers.embed import Embeddings, Pool, embed_with
+from cellformer.training.answers.embed import Embeddings, LayerChoice, Pool, embed_with
 from cellformer.training.answers.ensemble import Ensemble
 from cellformer.training.answers.evaluate import evaluate_with
 from cellformer.training.answers.predict import OnError, predict_with
@@ -140,9 +140,10 @@ class Run:
         rank: int | None = None,
         pool: Pool = "mean",
         smiles_column: str | None = None,
+        layers: LayerChoice = "last",
     ) -> Embeddings:
         """The hidden vectors of rows, or of their cells of a rank; see `embed`."""
-        return embed_with(self.ensemble, source, rank, pool, smiles_column)[0]
+        return embed_with(self.ensemble, source, rank, pool, smiles_column, layers)[0]
 
     def explain(
         self, source: Source, row: int = 0, method: Method = "occlusion", output: int = 0

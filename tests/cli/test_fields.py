@@ -76,6 +76,7 @@ MORE = {
     "duplicates": (["--data.split_seed", "4"], "apart"),
     "more_sources": ([], "[more.csv]"),
     "leave_out": ([], "[left.csv]"),
+    "computed_fragments": ([], "3"),
     "computed_targets": (["--data.molecule_descriptors", "none"], "true"),
 }
 """Of prepare, on the table: what else is given, and a value."""

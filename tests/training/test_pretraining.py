@@ -129,6 +129,8 @@ def test_rows_of_further_sources_train_beside_the_split_of_the_first(folder, tmp
     [
         ({"target": ("y",)}, "data.target is of no use with data.computed_targets"),
         ({"kind": "binary"}, "data.kind is of no use with data.computed_targets"),
+        ({"computed_targets": False, "computed_fragments": 8}, "fragments are of no use without"),
+        ({"computed_fragments": -1}, "computed_fragments must be at least 0"),
         ({"molecule_descriptors": "morgan"}, "set data.molecule_descriptors to none"),
     ],
 )

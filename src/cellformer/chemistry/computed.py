@@ -1,19 +1,21 @@
 """All that RDKit computes of a molecule as a whole: what a network can learn without labels."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
-from jaxtyping import Float32
-from rdkit import rdBase
+from jaxtyping import Float32, UInt8
+from rdkit import Chem, rdBase
 
+from cellformer.chemistry.fingerprints import COLUMNS, morgan_counts
 from cellformer.chemistry.limits import MAX_COMPUTED_ATOMS
-from cellformer.chemistry.reasons import one_reason
 from cellformer.chemistry.smiles import parse_smiles
 
 LEFT_OUT = frozenset({"Ipc"})
 """An information content that grows exponentially with the molecule; its average stays."""
+ANEW = "EStateIndex"
+"""Ends the names of values that are made of the same indices, computed anew unless told not to."""
 
 
 @cache
@@ -41,18 +43,41 @@ def computed_values(smiles: Sequence[str]) -> Float32[np.ndarray, "molecule valu
     return told
 
 
-def _of(smiles: str) -> Sequence[float]:
-    from rdkit.Chem import Descriptors
+def computed_fragments(smiles: Sequence[str]) -> UInt8[np.ndarray, "molecule column"]:
+    """The `morgan_counts` of some molecules; zeros where `computed_values` has none."""
+    rows = np.zeros((len(smiles), COLUMNS), np.uint8)
+    with rdBase.BlockLogs():
+        for row, text in zip(rows, smiles, strict=True):
+            try:
+                if parse_smiles(text).GetNumAtoms() <= MAX_COMPUTED_ATOMS:
+                    row[:] = morgan_counts((text,))[0]
+            except ValueError:
+                continue
+    return rows
 
+
+def _of(smiles: str) -> Sequence[float]:
     none = [np.nan] * len(computed_names())
     try:
         molecule = parse_smiles(smiles)
-        if molecule.GetNumAtoms() > MAX_COMPUTED_ATOMS:
-            return none
-        with one_reason(smiles):
-            found: dict[str, float] = Descriptors.CalcMolDescriptors(  # type: ignore[no-untyped-call]
-                molecule, missingVal=np.nan, silent=True
-            )
     except ValueError:
         return none
-    return [float(found[name]) for name in computed_names()]
+    if molecule.GetNumAtoms() > MAX_COMPUTED_ATOMS:
+        return none
+    return [_value(name, compute, molecule) for name, compute in _computed_by()]
+
+
+@cache
+def _computed_by() -> tuple[tuple[str, Callable[..., float]], ...]:
+    from rdkit.Chem import Descriptors
+
+    functions = dict(Descriptors.descList)
+    return tuple((name, functions[name]) for name in computed_names())
+
+
+def _value(name: str, compute: Callable[..., float], molecule: Chem.Mol) -> float:
+    # Descriptors.CalcMolDescriptors catches everything, so that a signal to stop would be lost.
+    try:
+        return float(compute(molecule, force=False) if name.endswith(ANEW) else compute(molecule))
+    except Exception:  # of any kind: RDKit's own, or of its arithmetic
+        return np.nan

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32, Int64, UInt8
 
-from cellformer.chemistry.computed import computed_names, computed_values
+from cellformer.chemistry.computed import computed_fragments, computed_names, computed_values
 from cellformer.data.dataset import GraphSet, SmilesList, Task
 from cellformer.data.preparing.molecule_values import molecule_values
 
@@ -15,20 +15,30 @@ SIZES = ("log_vertices", "log_edges")
 """Of graphs that are no molecules: log(1 + n) of the numbers of both."""
 
 
-def with_computed_targets(source: GraphSet, *, workers: int = 0) -> GraphSet:
+def with_computed_targets(source: GraphSet, *, fragments: int = 0, workers: int = 0) -> GraphSet:
     """The set with what can be computed of its graphs in place of its own targets.
 
     Of molecules given as SMILES these are RDKit's descriptors and counts of fragments, and of other
     graphs the `SIZES`, as nothing else is known of all: in deviations from the mean of the set,
     clipped at `REACH`. What is the same for all graphs is left out, and what RDKit cannot compute
-    is missing. ``workers`` processes compute the descriptors, which are kept in the cache. A split
-    of graphs stays, one of cells does not.
+    is missing. Of molecules, ``fragments`` more targets are counts of fragments within two bonds,
+    those columns of `computed_fragments` in which molecules differ most. ``workers`` processes
+    compute, and what they computed is kept in the cache. A split of graphs stays, one of cells
+    does not.
     """
     if isinstance(source.graphs, SmilesList):
         values = molecule_values(
             "Computing descriptors", computed_values, source.graphs.smiles, workers=workers
         )
         names = computed_names()
+        if fragments:
+            counts = molecule_values(
+                "Counting fragments", computed_fragments, source.graphs.smiles, workers=workers
+            )
+            own, columns = _telling(counts, fragments)
+            own[np.isnan(values).all(axis=1)] = np.nan
+            values = np.hstack([values, own])
+            names = (*names, *(f"fragment_{column}" for column in columns))
     else:
         values, names = _sizes(source), SIZES
     scaled, varying = _standardized(values)
@@ -40,6 +50,15 @@ def with_computed_targets(source: GraphSet, *, workers: int = 0) -> GraphSet:
         cell_split=None,
         bounds=None,
     )
+
+
+def _telling(
+    counts: UInt8[np.ndarray, "molecule column"], number: int
+) -> tuple[Float32[np.ndarray, "molecule kept"], Int64[np.ndarray, " kept"]]:
+    """The counts of the columns that are nearest to being in half of the molecules, and these."""
+    share = (counts > 0).mean(axis=0)
+    kept = np.sort(np.argsort(-share * (1 - share), kind="stable")[:number])
+    return counts[:, kept].astype(np.float32), kept
 
 
 def _sizes(source: GraphSet) -> Float32[np.ndarray, "row size"]:

@@ -102,6 +102,7 @@ every other attention and encoding goes with each too (``attention``, ``data.enc
 PRETRAINING = RunConfig(
     data=DataConfig(
         computed_targets=True,
+        computed_fragments=512,
         molecule_descriptors="none",
         split="random",
         fractions=(0.97, 0.03, 0.0),

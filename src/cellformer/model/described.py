@@ -113,6 +113,12 @@ class DescribedTransformer(nn.Module):
         moved = self._moved(self.embedded(batch), batch)
         return list(self.transformer.invariant(self.transformer.through_layers(moved, batch)))
 
+    def embed_layers(self, batch: CellBatch) -> list[list[Float[Tensor, "_ width"]]]:
+        """What `embed` gives, before the first layer and after each."""
+        moved = self._moved(self.embedded(batch), batch)
+        every = [moved, *self.transformer.layer_by_layer(moved, batch)]
+        return [list(self.transformer.invariant(each)) for each in every]
+
     def _from_cells(
         self, cells: Sequence[Float[Tensor, "_ width"]], batch: CellBatch
     ) -> Float[Tensor, "complex output"]:

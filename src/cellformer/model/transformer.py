@@ -1,6 +1,6 @@
 """The cellular transformer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from jaxtyping import Float
@@ -162,6 +162,12 @@ class CellularTransformer(nn.Module):
         """
         return list(self.invariant(self.through_layers(self.embedded(batch), batch)))
 
+    def embed_layers(self, batch: CellBatch) -> list[list[Float[Tensor, "_ width"]]]:
+        """What `embed` gives, before the first layer and after each."""
+        cells = self.embedded(batch)
+        every = [cells, *self.layer_by_layer(cells, batch)]
+        return [list(self.invariant(each)) for each in every]
+
     def through_layers(
         self,
         cells: Sequence[Float[Tensor, "_ width"]],
@@ -172,11 +178,25 @@ class CellularTransformer(nn.Module):
 
         With ``vertices_only``, other ranks may be left as they were before the last layer.
         """
-        attended = self._attended(cells, batch)
         chosen = self.config.architecture
         between = self.virtual_cells or self.pair_updates
         if not between and not (chosen.layer_dropout and self.training):
+            attended = self._attended(cells, batch)
             return self.plan.through(self.layers, cells, attended, vertices_only)
+        found = list(cells)
+        for after in self.layer_by_layer(cells, batch, vertices_only):
+            found = after
+        return found
+
+    def layer_by_layer(
+        self,
+        cells: Sequence[Float[Tensor, "_ width"]],
+        batch: CellBatch,
+        vertices_only: bool = False,
+    ) -> Iterator[list[Float[Tensor, "_ width"]]]:
+        """The hidden vectors after each layer, the last ones those of `through_layers`."""
+        attended = self._attended(cells, batch)
+        chosen = self.config.architecture
         found, virtual = list(cells), None
         for number in range(chosen.layers):
             layer, last = self.layers[number : number + 1], number + 1 == chosen.layers
@@ -191,7 +211,7 @@ class CellularTransformer(nn.Module):
                 found = self.with_invariant(found, told)
             if self.pair_updates and not last:
                 attended = self._updated(number, attended, found)
-        return found
+            yield found
 
     def _updated(
         self,

@@ -139,6 +139,9 @@ class DataConfig(PreparationConfig):
     computed_targets: bool = False
     """Whether what RDKit computes of molecules is learned in place of the targets of the source,
     each molecule once; of other graphs, the numbers of their vertices and edges."""
+    computed_fragments: int = 0
+    """How many counts of fragments within two bonds of an atom are among these targets, of
+    molecules, beside RDKit's descriptors."""
     target: tuple[str, ...] = ()
     """Columns to learn; needed for a table, chooses among several targets elsewhere."""
     kind: Literal["auto", "regression", "binary", "multiclass"] = "auto"
@@ -202,8 +205,11 @@ class DataConfig(PreparationConfig):
             )
         if self.folds is not None and self.fractions is not None:
             raise ValueError("data.fractions are of no use with data.folds, which are alike")
+        at_least(0, computed_fragments=self.computed_fragments)
         if self.computed_targets:
             self._check_computed()
+        elif self.computed_fragments:
+            raise ValueError("data.computed_fragments are of no use without data.computed_targets")
         if self.more_sources and self.split_column is not None:
             raise ValueError("data.split_column is of no use with data.more_sources")
         if self.split == "scaffold":

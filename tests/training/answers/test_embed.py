@@ -58,6 +58,25 @@ def test_cells_of_a_rank_have_a_vector_each(run, rank):
     assert frame.loc[lost].filter(like="vector_").isna().all()
 
 
+@pytest.mark.parametrize("rank", [None, 1])
+def test_vectors_of_all_layers_stand_side_by_side(run, rank):
+    model, layers = run.model.eval(), len(run.model.layers)
+    for row in (0, 2, 3):
+        batch = cf.collate([run.preparation.one(TEXTS[row])])
+        with torch.no_grad():
+            first, *_, last = model.embed_layers(batch)
+            expected = model.embedded(batch)
+        found = np.asarray(run.embed(TEXTS[row : row + 1], rank, layers="all"))
+        assert found.shape[1] == 16 * (layers + 1)
+        place = rank or 0
+        for own, others in ((first, expected), (last, model.embed(batch))):
+            torch.testing.assert_close(own[place], others[place])
+        pooled = [rows[place].numpy() if rank else rows[place].mean(dim=0)[None].numpy()
+                  for rows in (first, last)]  # fmt: skip
+        np.testing.assert_allclose(found[:, :16], pooled[0], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found[:, -16:], pooled[1], rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("chosen", [{}, {"readout_cells": "all"}])
 def test_what_is_read_out_is_pooled_after_the_final_norm(folder, chosen):
     config = with_training(tiny_run(folder / "molecules.npz"), max_steps=1)

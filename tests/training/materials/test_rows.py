@@ -2,6 +2,7 @@ import logging
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cellformer.training.config import DataConfig
@@ -112,6 +113,21 @@ def test_rows_without_any_value_belong_to_no_part_and_counts_are_told(config, tm
     assert sorted(chosen.tolist()) == [n for n in range(12) if n % 2 or n % 3 == 0]
     assert "a has a value in 6 of 12 rows: train" in caplog.text
     assert "b has a value in 4 of 12 rows: train" in caplog.text
+    assert "more targets" not in caplog.text
+
+
+def test_of_many_targets_those_with_the_fewest_values_are_told_of(config, tmp_path, caplog):
+    source, names = tmp_path / "many.csv", [f"t{n}" for n in range(23)]
+    table = pd.DataFrame({"smiles": SMILES} | {name: np.arange(12.0) for name in names})
+    table.loc[3, "t7"] = np.nan
+    table.to_csv(source, index=False)
+    config = replace(config, source=str(source), target=tuple(names), kind="regression")
+    with caplog.at_level(logging.INFO):
+        gather(config)
+    told = [name for name in names if f"{name} has a value in" in caplog.text]
+    assert told == names[:20]
+    assert "t7 has a value in 11 of 12 rows" in caplog.text
+    assert "3 more targets have at least as many values" in caplog.text
 
 
 def test_graphs_that_are_no_molecules_have_no_leaks(molecules_npz):

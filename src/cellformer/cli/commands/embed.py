@@ -39,6 +39,13 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         default="mean",
         help="of its cells' vectors, what a row gets",
     )
+    parser.add_argument(
+        "--layers",
+        choices=("last", "all"),
+        default="last",
+        help="the vectors after the last layer, or those before the first and after each, side by "
+        "side",
+    )
     add_model(parser)
 
 
@@ -71,7 +78,12 @@ def run(arguments: Namespace) -> int:
 
     def found(own: Ensemble, source: Source) -> tuple[Embeddings, Table | None]:
         vectors, table = embed_with(
-            own, source, arguments.rank, arguments.pool, arguments.smiles_column
+            own,
+            source,
+            arguments.rank,
+            arguments.pool,
+            arguments.smiles_column,
+            arguments.layers,
         )
         nonlocal count, lost
         failed = np.array([bool(reason) for reason in vectors.reasons], bool)

@@ -30,6 +30,7 @@ from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.loop.devices import device_of
 
 Pool: TypeAlias = Literal["mean", "sum"]
+LayerChoice: TypeAlias = Literal["last", "all"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +74,20 @@ def embed(
     pool: Pool = "mean",
     weights: str = "best",
     smiles_column: str | None = None,
+    layers: LayerChoice = "last",
 ) -> Embeddings:
     """The hidden vectors of a trained model after its last layer, for any source that it predicts.
 
     They are what its readout reads: of a complex the mean, or the sum, over the cells that are
     read out, by default its vertices; with ``rank`` those of the cells of this rank, whether it
-    is read out or not. What stands beside the cells of molecules, such as fingerprints, is not in
-    them. Raises FileNotFoundError for a missing run or source, ValueError for one that cannot be
-    read, for an ensemble, whose models have different vectors, and for a rank that the model does
-    not know.
+    is read out or not. With ``layers`` "all", those before the first layer and after each stand
+    side by side: a linear model learns more of small parts of a molecule from them. What stands
+    beside the cells of molecules, such as fingerprints, is not in them. Raises FileNotFoundError
+    for a missing run or source, ValueError for one that cannot be read, for an ensemble, whose
+    models have different vectors, and for a rank that the model does not know.
     """
     ensemble = Ensemble.open(Path(run), weights)
-    return embed_with(ensemble, source, rank, pool, smiles_column)[0]
+    return embed_with(ensemble, source, rank, pool, smiles_column, layers)[0]
 
 
 def embed_with(
@@ -93,6 +96,7 @@ def embed_with(
     rank: int | None = None,
     pool: Pool = "mean",
     smiles_column: str | None = None,
+    layers: LayerChoice = "last",
 ) -> tuple[Embeddings, Table | None]:
     """Does what `embed` does with a model that is open already; and the table, if there is one."""
     trained = ensemble.single("space of vectors")
@@ -102,8 +106,9 @@ def embed_with(
             f"{trained.folder.path} knows cells of rank 0 to {known - 1}, so there are no vectors "
             f"of rank {rank}"
         )
-    if pool not in get_args(Pool):
-        raise unknown_choice("pool", pool, get_args(Pool))
+    for name, given, choices in (("pool", pool, Pool), ("layers", layers, LayerChoice)):
+        if given not in get_args(choices):
+            raise unknown_choice(name, given, get_args(choices))
     rows, table = open_input(ensemble, source, labeled=False, smiles_column=smiles_column)
     if rank is None and trained.preparation.patches is not None:
         raise ValueError(
@@ -118,13 +123,14 @@ def embed_with(
         number, places, cell = frame["row"].to_numpy(), frame["place"].to_numpy(), frame["cell"]
     elif prepared is not None:
         places[prepared.rows] = np.arange(len(prepared.rows))
-    width = trained.recipe.model.architecture.width
+    architecture = trained.recipe.model.architecture
+    width = architecture.width * (1 if layers == "last" else architecture.layers + 1)
     vectors = np.full((len(places), width), np.nan, np.float32)
     if prepared is not None:
         wanted, end = np.flatnonzero(places >= 0), 0
         wanted = wanted[np.argsort(places[wanted])]  # as the model gives them
         every = np.arange(len(prepared.rows))
-        for part in vectors_of(trained, prepared.complexes, every, rank, pool):
+        for part in vectors_of(trained, prepared.complexes, every, rank, pool, layers):
             own = wanted[slice(*np.searchsorted(places[wanted], [end, end + len(part)]))]
             vectors[own] = part[places[own] - end]
             end += len(part)
@@ -137,6 +143,7 @@ def vectors_of(
     chosen: Int64[np.ndarray, " chosen"],
     rank: int | None = None,
     pool: Pool = "mean",
+    layers: LayerChoice = "last",
 ) -> Iterator[Float32[np.ndarray, "row width"]]:
     """Those of the chosen complexes in their order, or of all their cells of a rank, in batches."""
     config = trained.config.training
@@ -147,23 +154,32 @@ def vectors_of(
     shown = progress("Embedding", len(chosen), shown=len(loader) > 1)
     with answering_on(device, model), shown as done:
         for batch in loader:
-            found = vectors_in(model, batch.to(device), rank, pool)
+            found = vectors_in(model, batch.to(device), rank, pool, layers)
             yield found.float().cpu().numpy()
             done(batch.num_complexes)
 
 
 @torch.no_grad()
 def vectors_in(
-    model: CellModel, batch: CellBatch, rank: int | None = None, pool: Pool = "mean"
+    model: CellModel,
+    batch: CellBatch,
+    rank: int | None = None,
+    pool: Pool = "mean",
+    layers: LayerChoice = "last",
 ) -> Float[Tensor, "row width"]:
     """The vectors of the complexes of a batch, or of all their cells of a rank."""
     transformer = transformer_of(model)
-    cells: list[Tensor] = model.embed(batch)
+    earlier: list[list[Tensor]] = []
+    if layers == "all":
+        *earlier, cells = model.embed_layers(batch)
+    else:
+        cells = model.embed(batch)
     norms = [*transformer.final_norms, *[nn.Identity()] * len(cells)]  # of what is read alone
-    normed: list[Tensor] = [norm(rows) for norm, rows in zip(norms, cells, strict=False)]
+    last: list[Tensor] = [norm(rows) for norm, rows in zip(norms, cells, strict=False)]
+    every = [torch.cat(rows, dim=1) for rows in zip(*earlier, last, strict=True)]
     if rank is not None:
-        return normed[rank] if rank < len(normed) else normed[0][:0]
+        return every[rank] if rank < len(every) else every[0][:0]
     ranks = ranks_read(transformer.readout, batch)
     if not ranks:  # cells of a rank that no complex of the batch has
-        return normed[0].new_zeros(batch.num_complexes, normed[0].shape[1])
-    return pooled_cells({each: normed[each] for each in ranks}, batch, pool == "mean")
+        return every[0].new_zeros(batch.num_complexes, every[0].shape[1])
+    return pooled_cells({each: every[each] for each in ranks}, batch, pool == "mean")

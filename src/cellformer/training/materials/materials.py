@@ -38,6 +38,9 @@ from cellformer.training.materials.rows import (
 
 logger = logging.getLogger(__name__)
 
+MOST_TOLD = 20
+"""Targets whose values are counted in the log; a pretraining has hundreds."""
+
 
 @dataclass(frozen=True, eq=False)
 class Materials:
@@ -281,12 +284,20 @@ def _check_parts(source: GraphSet, prepared: Prepared, present: Split) -> None:
 
 
 def _tell(source: GraphSet, prepared: Prepared, present: Split) -> None:
-    """Logs how many complexes have a value, for each target and part, where some lack one."""
+    """Logs how many complexes have a value, for each target and part, where some lack one.
+
+    Of more than `MOST_TOLD` targets only those with the fewest values are told of.
+    """
     known = np.isfinite(prepared.complexes.targets_of(np.arange(len(prepared.rows))))
     if known.all():
         return
     of_part = {p: np.isfinite(prepared.complexes.targets_of(present[p])).sum(0) for p in PARTS}
-    for column, name in enumerate(source.task.targets):
+    names = source.task.targets
+    for column in sorted(np.argsort(known.sum(axis=0), kind="stable")[:MOST_TOLD]):
         counts = ", ".join(f"{part} {of_part[part][column]}" for part in PARTS)
         own = known[:, column]
-        logger.info("%s has a value in %d of %d rows: %s", name, own.sum(), len(own), counts)
+        logger.info(
+            "%s has a value in %d of %d rows: %s", names[column], own.sum(), len(own), counts
+        )
+    if len(names) > MOST_TOLD:
+        logger.info("%d more targets have at least as many values", len(names) - MOST_TOLD)

@@ -59,7 +59,9 @@ def open_rows(config: DataConfig, preparation: Preparation) -> SourceRows:
     check_use(config, source)
     rows = _with_further_files(source, config, preparation)
     if config.computed_targets:
-        computed = with_computed_targets(rows.source, workers=config.workers)
+        computed = with_computed_targets(
+            rows.source, fragments=config.computed_fragments, workers=config.workers
+        )
         rows = replace(rows, source=_judged(computed, config))
     return rows
 
