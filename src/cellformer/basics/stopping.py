@@ -157,11 +157,25 @@ def children_are_spared() -> Iterator[None]:
 
 
 def obey_parent() -> None:
-    """In a child that was spared: SIGTERM of its parent, and of nobody else, ends it."""
+    """In a child that was spared: SIGTERM of its parent, and of nobody else, ends it.
+
+    So does the end of its parent, also where that came before this was called: who asks for the
+    number of its parent later, as PyTorch's loaders do, waits for the one that has adopted it.
+    """
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     if hasattr(signal, "sigwaitinfo"):
         threading.Thread(target=_wait_for_parent, daemon=True).start()
     elif hasattr(signal, "pthread_sigmask"):  # macOS does not tell who sent it
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+
+
+def _leave_with_parent() -> None:
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _wait_for_parent() -> None:

@@ -1,6 +1,8 @@
 import subprocess
 import sys
 import textwrap
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,6 +123,52 @@ def test_a_stored_collection_is_reopened_in_another_process(ragged, tmp_path):
     assert isinstance(again.complexes.ranks[0].faces, np.memmap)
     assert again[[3, 1]].targets.tolist() == [[1.0], [1.0]]
     assert again[[2]].num_cells == (4, 4, 1)
+
+
+def is_running(process):
+    try:
+        return "(zombie)" not in Path("/proc", process, "status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="processes are looked for there")
+def test_a_loader_that_is_starting_ends_with_the_process_that_asked_for_it(ragged, tmp_path):
+    save_ragged(ragged, tmp_path / "store")
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import os
+        import sys
+        import threading
+        import time
+        from multiprocessing import active_children
+        import numpy as np
+        from cellformer.complexes.many.store import open_ragged
+        from cellformer.data.loading.loader import batches
+
+        def die():  # when the loader has all that it needs, but is still importing
+            while not active_children():
+                time.sleep(0.001)
+            time.sleep(0.2)
+            print(*[child.pid for child in active_children()], flush=True)
+            os.kill(os.getpid(), 9)
+
+        if __name__ == "__main__":
+            stored, _ = open_ragged(sys.argv[1])
+            threading.Thread(target=die, daemon=True).start()
+            for _ in batches(stored, np.arange(7), 2, False, workers=1):
+                pass
+        """)
+    )
+    command = [sys.executable, str(script), str(tmp_path / "store")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == -9, done.stderr
+    (loader,) = done.stdout.split()
+    deadline = time.monotonic() + 60
+    while is_running(loader) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not is_running(loader)
 
 
 def test_spawned_workers_give_the_same_batches_with_few_files_and_past_signals(tmp_path):

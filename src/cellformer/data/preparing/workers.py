@@ -1,7 +1,6 @@
 """What a spawned preparation process does before anything else. Imports nothing heavy."""
 
 import os
-import threading
 
 from cellformer.basics.stopping import obey_parent
 
@@ -11,13 +10,3 @@ def start_worker() -> None:
     for library in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM"):
         os.environ[f"{library}_THREADS"] = "1"
     obey_parent()
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-
-
-def _leave_with_parent() -> None:
-    import multiprocessing
-
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
