@@ -3,6 +3,7 @@ import os
 import resource
 import subprocess
 import sys
+from urllib.error import URLError
 
 import pytest
 
@@ -89,6 +90,21 @@ def test_a_hidden_name_is_told_as_the_real_one_and_others_stay(tmp_path):
     with pytest.raises(OSError, match="other") as raised:
         raise_in_it(OSError(errno.EACCES, "no", "other"))
     assert raised.value.filename == "other"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionError("Ray is lost"),
+        ConnectionResetError(errno.ECONNRESET, "reset by peer"),
+        URLError("no such host"),
+    ],
+)
+def test_what_comes_from_a_network_is_not_told_of_a_file(tmp_path, error):
+    with pytest.raises(type(error)) as told, replace_atomically(tmp_path / "file"):
+        raise error
+    assert told.value is error
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_may_not_grow_is_named_in_a_real_process(tmp_path):

@@ -200,9 +200,11 @@ def test_a_board_gives_up_where_no_new_state_is_kept():
     assert board.begin([(1, 2)], 1, "there")
     assert board.begin([(1, 2)], 1, "there")
     assert not board.begin([(1, 2)], 1, "there")
-    assert "lost 2 times" in str(board.failure())
+    failure, stopped = board.outcome()
+    assert "lost 2 times" in str(failure)
+    assert not stopped
     board.fail(ValueError("later"))
-    assert board.outcome() == (board.failure(), 0)
+    assert board.outcome() == (failure, 0)
     assert [text for _, text in board.news()][-1] == "training in one process on there"
     assert board.news() == []
 

@@ -50,13 +50,21 @@ def replace_atomically(path: Path, durable: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def blamed(path: Path) -> Iterator[None]:
-    """An OSError within that names no file, as of a full disk, or a hidden one, names this one."""
+    """An OSError within that names no file, as of a full disk, or a hidden one, names this one.
+
+    One of a network does not: it comes from elsewhere.
+    """
     try:
         yield
+    except ConnectionError:
+        raise
     except OSError as error:
         names = (error.filename, error.filename2)
         hidden = any(str(name).endswith(".tmp") for name in names)
-        if error.errno is None:  # NumPy's, of a file that could not be written to its end
+        if error.errno is None:
+            if type(error) is not OSError:
+                raise
+            # NumPy's, of a file that could not be written to its end
             raise OSError(f"{path} could not be written, is there room? ({error})") from error
         if error.filename is None or hidden:
             raise OSError(error.errno, error.strerror, str(path)) from error

@@ -42,6 +42,17 @@ LOST = (
 SECONDS_BETWEEN_CHECKS = 5.0
 
 
+@contextmanager
+def machine_needed() -> Iterator[None]:
+    """Within, what Ray says of this machine's lost raylet becomes a ConnectionError."""
+    import ray
+
+    try:
+        yield
+    except ray.exceptions.LocalRayletDiedError as error:
+        raise ConnectionError(LOST) from error
+
+
 class NotSharedError(ValueError):
     """A folder that a worker does not see, though it has to read and write in it."""
 

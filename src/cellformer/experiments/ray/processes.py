@@ -66,8 +66,9 @@ class RayProcesses:
     def __call__(
         self, folder: Path, processes: int, stop_after: int | None, requests: StopRequests
     ) -> None:
-        """Raises as `connected` and its checks do, what the training raises, StopSignal where it
-        was stopped, and PeerError where its processes were lost again and again."""
+        """Raises as `connected` does, ConnectionError where Ray has lost this machine, what the
+        training raises, StopSignal where it was stopped, and PeerError where its processes were
+        lost again and again."""
         os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", str(SECONDS_TO_PLACE))
         with (
             connected(self.address, self.cpus, self.gpus),
@@ -185,10 +186,6 @@ class Board:
         """By a process that has failed by itself, before the others can notice."""
         self.failed = self.failed or error
 
-    def failure(self) -> Exception | None:
-        """Of the process that was first to fail."""
-        return self.failed
-
     def stop(self, number: int) -> None:
         """Asks all processes to keep their state and end."""
         self.asked = number
@@ -202,7 +199,8 @@ class Board:
         self.stopped = number or signal.SIGTERM
 
     def outcome(self) -> tuple[Exception | None, int]:
-        """The failure, if any, and the number of the signal that has stopped the training."""
+        """The failure of the process that was first to fail, if one did, and the number of the
+        signal that has stopped the training."""
         return self.failed, self.stopped
 
 
@@ -270,7 +268,7 @@ def _another_failed(board: Any) -> bool:
     import ray
 
     deadline = time.monotonic() + SECONDS_TO_TELL
-    while ray.get(board.failure.remote()) is None:
+    while ray.get(board.outcome.remote())[0] is None:
         if time.monotonic() > deadline:
             return False
         time.sleep(0.2)

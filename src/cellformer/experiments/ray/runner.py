@@ -9,10 +9,10 @@ from typing import Any
 
 from cellformer.experiments.ray.cluster import (
     LOCAL,
-    LOST,
     Connection,
     at_work,
     connected,
+    machine_needed,
     meeting_place,
     whereabouts,
 )
@@ -105,11 +105,10 @@ class RayRunner:
         import ray
 
         try:
-            outcome: Outcome = ray.get(ref)
+            with machine_needed():
+                outcome: Outcome = ray.get(ref)
         except ray.exceptions.RayTaskError as error:
             return Outcome(None, reason(error.cause)[:500], time.monotonic() - began)
-        except ray.exceptions.LocalRayletDiedError as error:
-            raise ConnectionError(LOST) from error
         except ray.exceptions.RayError as error:
             told = f"lost {self.retries + 1} times with its worker: {reason(error)[:300]}"
             return Outcome(None, told, time.monotonic() - began)

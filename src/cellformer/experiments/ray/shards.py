@@ -11,13 +11,13 @@ from cellformer.basics.lost import LostProcessError
 from cellformer.data.preparing.shards import Shard, ShardTask, finished_shard
 from cellformer.experiments.ray.cluster import (
     LOCAL,
-    LOST,
     SECONDS_BETWEEN_CHECKS,
     Connection,
     NotSharedError,
     appears,
     check_shared,
     connected,
+    machine_needed,
     meeting_place,
 )
 from cellformer.experiments.running.runner import reason
@@ -79,11 +79,10 @@ class RayShards:
         import ray
 
         try:
-            shard: Shard = ray.get(done)
+            with machine_needed():
+                shard: Shard = ray.get(done)
         except ray.exceptions.RayTaskError as error:  # the worker's own, without its traceback
             raise error.cause from None
-        except ray.exceptions.LocalRayletDiedError as error:
-            raise ConnectionError(LOST) from error
         except ray.exceptions.RayError as error:
             raise LostProcessError(
                 f"the rows from {task.start} on were lost {self.retries + 1} times with their "
