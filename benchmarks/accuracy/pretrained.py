@@ -173,9 +173,10 @@ def morgan(smiles: Sequence[str]) -> NDArray[np.float32]:
 
 
 def vectors(base: Path, smiles: Sequence[str]) -> NDArray[np.float32]:
-    """Those of the pretrained model: the sum over the atoms, and the mean."""
-    both = [np.asarray(cf.embed(base, list(smiles), pool=pool)) for pool in ("sum", "mean")]
-    found: NDArray[np.float32] = np.nan_to_num(np.hstack(both))
+    """Those of the pretrained model, of all its layers, as a mean over the atoms and as a sum."""
+    found: NDArray[np.float32] = np.nan_to_num(
+        np.asarray(cf.embed(base, list(smiles), pool="both", layers="all"))
+    )
     return found
 
 

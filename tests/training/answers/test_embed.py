@@ -44,6 +44,14 @@ def test_a_row_is_the_pooled_hidden_vectors_of_its_vertices(run, pool):
         np.testing.assert_allclose(found.vectors[row], expected, rtol=1e-4, atol=1e-5)
 
 
+def test_mean_and_sum_stand_side_by_side(run):
+    both = run.embed(TEXTS, pool="both", layers="all").vectors
+    for part, pool in zip(np.split(both, 2, axis=1), ("mean", "sum"), strict=True):
+        np.testing.assert_array_equal(part, run.embed(TEXTS, pool=pool, layers="all").vectors)
+    cells = run.embed(TEXTS, 1, pool="both").vectors
+    np.testing.assert_array_equal(cells, run.embed(TEXTS, 1).vectors)
+
+
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_cells_of_a_rank_have_a_vector_each(run, rank):
     frame = run.embed(TEXTS, rank).frame()

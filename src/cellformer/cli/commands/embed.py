@@ -35,9 +35,9 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument(
         "--pool",
-        choices=("mean", "sum"),
+        choices=("mean", "sum", "both"),
         default="mean",
-        help="of its cells' vectors, what a row gets",
+        help="of its cells' vectors, what a row gets; both: the mean, then the sum",
     )
     parser.add_argument(
         "--layers",

@@ -29,7 +29,7 @@ from cellformer.training.answers.predictor import answering_on
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.loop.devices import device_of
 
-Pool: TypeAlias = Literal["mean", "sum"]
+Pool: TypeAlias = Literal["mean", "sum", "both"]
 LayerChoice: TypeAlias = Literal["last", "all"]
 
 
@@ -78,13 +78,13 @@ def embed(
 ) -> Embeddings:
     """The hidden vectors of a trained model after its last layer, for any source that it predicts.
 
-    They are what its readout reads: of a complex the mean, or the sum, over the cells that are
-    read out, by default its vertices; with ``rank`` those of the cells of this rank, whether it
-    is read out or not. With ``layers`` "all", those before the first layer and after each stand
-    side by side: a linear model learns more of small parts of a molecule from them. What stands
-    beside the cells of molecules, such as fingerprints, is not in them. Raises FileNotFoundError
-    for a missing run or source, ValueError for one that cannot be read, for an ensemble, whose
-    models have different vectors, and for a rank that the model does not know.
+    They are what its readout reads: of a complex the mean, the sum, or both side by side, over the
+    cells that are read out, by default its vertices; with ``rank`` those of the cells of this rank,
+    whether it is read out or not. With ``layers`` "all", those before the first layer and after
+    each stand side by side: a linear model learns more of small parts of a molecule from them. What
+    stands beside the cells of molecules, such as fingerprints, is not in them. Raises
+    FileNotFoundError for a missing run or source, ValueError for one that cannot be read, for an
+    ensemble, whose models have different vectors, and for a rank that the model does not know.
     """
     ensemble = Ensemble.open(Path(run), weights)
     return embed_with(ensemble, source, rank, pool, smiles_column, layers)[0]
@@ -125,6 +125,7 @@ def embed_with(
         places[prepared.rows] = np.arange(len(prepared.rows))
     architecture = trained.recipe.model.architecture
     width = architecture.width * (1 if layers == "last" else architecture.layers + 1)
+    width *= 2 if pool == "both" and rank is None else 1
     vectors = np.full((len(places), width), np.nan, np.float32)
     if prepared is not None:
         wanted, end = np.flatnonzero(places >= 0), 0
@@ -180,6 +181,8 @@ def vectors_in(
     if rank is not None:
         return every[rank] if rank < len(every) else every[0][:0]
     ranks = ranks_read(transformer.readout, batch)
+    ways = {"mean": (True,), "sum": (False,), "both": (True, False)}[pool]
     if not ranks:  # cells of a rank that no complex of the batch has
-        return every[0].new_zeros(batch.num_complexes, every[0].shape[1])
-    return pooled_cells({each: every[each] for each in ranks}, batch, pool == "mean")
+        return every[0].new_zeros(batch.num_complexes, len(ways) * every[0].shape[1])
+    read = {each: every[each] for each in ranks}
+    return torch.cat([pooled_cells(read, batch, mean) for mean in ways], dim=1)
