@@ -61,8 +61,9 @@ TOLD = ("sessions.json", "curve.csv", "report.html", "summary.json", "resume", "
 """What tells of times and of the sessions themselves."""
 
 
-OF_RAY = "GCS may have been killed"
-"""Ray ends the program of its driver, with a line of its own, where its server was killed."""
+RAYS = ("gcs_server", "raylet")
+OF_RAY = ("GCS may have been killed", "Failed to register worker to Raylet")
+"""Ray may end the program of its driver, with a line of its own, where one of `RAYS` was killed."""
 
 
 class Kills:
@@ -111,7 +112,8 @@ class Kills:
         return said
 
     def _judged(self, ended: Ended, killed: Sequence[str]) -> str:
-        if "gcs_server" in ended.hit and OF_RAY in ended.err:
+        of_ray = any(name in ended.hit for name in RAYS)
+        if of_ray and any(line in ended.err for line in OF_RAY):
             return ended.err.splitlines()[-1]
         try:
             return ended.said()
