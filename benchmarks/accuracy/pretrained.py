@@ -1,6 +1,6 @@
 """What a pretrained model adds on small tables, and how much of it plain descriptors know.
 
-    CELLFORMER_DATA=folder python -m benchmarks.accuracy.pretrained runs/base --group development
+    CELLFORMER_DATA=folder python -m benchmarks.accuracy.pretrained cellformer-base
 
 trains on 50, 100, 200 and 500 rows of every table and on all of them, from nothing and from the
 given run, each with the whole recipe and with the cells alone; and beside them a ridge regression
@@ -32,6 +32,7 @@ from benchmarks.accuracy.sets import DEVELOPMENT, JUDGING, TABLES
 from benchmarks.accuracy.table import Score, geometric_mean
 from benchmarks.timing import machine, write_json
 from cellformer.basics.files import replace_atomically
+from cellformer.training.runs.shipped import run_path
 
 CELLS = ("--data.molecule_descriptors", "none")
 MORGAN_COLUMNS = 2048
@@ -63,7 +64,9 @@ def learners(base: Path, peers: Path) -> Mapping[str, Learner]:
 def main() -> None:
     """Makes what is missing, prints the tables, and writes them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("base", type=Path, help="the run folder of cellformer pretrain")
+    parser.add_argument(
+        "base", type=Path, help="the run folder of cellformer pretrain, or cellformer-base"
+    )
     parser.add_argument("--group", choices=["development", "judging"], default="judging")
     parser.add_argument("--sets", nargs="+", choices=TABLES, default=None)
     parser.add_argument("--learners", nargs="+", choices=NAMES, default=list(NAMES[:-1]))
@@ -74,7 +77,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     chosen = parser.parse_args()
     sets = chosen.sets or list(DEVELOPMENT if chosen.group == "development" else JUDGING)
-    by_name = learners(chosen.base.resolve(), chosen.peers)
+    by_name = learners(run_path(chosen.base).resolve(), chosen.peers)
     found: dict[str, dict[str, list[Score]]] = {}
     for seed in chosen.seeds:
         for name in sets:

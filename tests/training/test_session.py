@@ -26,6 +26,15 @@ def test_a_loader_that_is_gone_is_told_with_the_way_to_go_on(tmp_path):
         session(config, tmp_path),
     ):
         next(iter(loader))
+
+    def cleared_up():  # by Lightning, where the loader is lost meanwhile
+        try:
+            next(iter(loader))
+        finally:
+            raise RuntimeError("Please call `iter(combined_loader)` first.")
+
+    with pytest.raises(PeerError, match="loads batches was killed"), session(config, tmp_path):
+        cleared_up()
     with pytest.raises(RuntimeError, match=r"^another$"), session(config, tmp_path):
         raise RuntimeError("another")
 

@@ -12,5 +12,13 @@ LOADER_LOST = (
 
 
 def lost_loader(error: BaseException) -> bool:
-    """Whether an error of PyTorch says that a process which loads batches is gone."""
-    return isinstance(error, RuntimeError) and "DataLoader worker" in str(error)
+    """Whether an error of PyTorch says that a process which loads batches is gone.
+
+    Or one that came of it: Lightning, which clears up then, may fail at that.
+    """
+    chain: BaseException | None = error
+    while chain is not None:
+        if isinstance(chain, RuntimeError) and "DataLoader worker" in str(chain):
+            return True
+        chain = chain.__cause__ or chain.__context__
+    return False

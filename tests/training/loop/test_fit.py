@@ -67,6 +67,17 @@ def test_two_and_two_epochs_with_a_resume_equal_four_bit_for_bit(tiny, tmp_path)
     assert len(curve(tmp_path / "whole")) == 4
 
 
+def test_a_loader_of_its_own_goes_on_with_the_order_of_the_next_epoch(tiny, tmp_path):
+    config = with_training(tiny, epochs=3)
+    train(config, tmp_path / "whole")
+    workers = with_training(config, loader_workers=1)
+    train(workers, tmp_path / "halves", stop_after=2)
+    resume(tmp_path / "halves")
+    for which in ("best", "last"):
+        assert equal_bits(weights(tmp_path / "whole", which), weights(tmp_path / "halves", which))
+    assert curve(tmp_path / "whole") == curve(tmp_path / "halves")
+
+
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(tiny, tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         train(with_training(tiny, epochs=2, seed=seed), tmp_path / name)
@@ -112,10 +123,16 @@ def test_the_order_knows_the_epoch_before_a_worker_asks_for_a_batch():
     made = [batches(ragged, np.arange(2), 1, shuffle=shuffle) for shuffle in (True, False)]
     loaders = Loaders(*made)
     progress = SimpleNamespace(current=SimpleNamespace(ready=1))
-    loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress))
+    loop = SimpleNamespace(
+        epoch_loop=SimpleNamespace(batch_progress=progress),
+        epoch_progress=SimpleNamespace(current=SimpleNamespace(ready=6)),
+    )
     loaders.trainer = SimpleNamespace(current_epoch=5, fit_loop=loop)
     assert loaders.train_dataloader().sampler.epoch == 5
     assert len(list(made[0])) == 1  # the other one was done
+    progress.current.ready = 2
+    assert loaders.train_dataloader().sampler.epoch == 6
+    assert len(list(made[0])) == 2
     assert loaders.val_dataloader() is made[1]
 
 

@@ -1,4 +1,5 @@
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +8,8 @@ import cellformer as cf
 from cellformer.cli.main import main
 from cellformer.training.runs import shipped
 from tiny import SMILES, tiny_run, write_molecules
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -43,3 +46,21 @@ def test_a_folder_of_that_name_comes_first(ships):
     assert str(cf.load("tiny-base").ensemble.folder.path) == "tiny-base"
     with pytest.raises(FileNotFoundError, match="nothing is not a run folder"):
         cf.load("nothing")
+
+
+def test_the_base_model_is_the_one_whose_training_is_told():
+    base = shipped.SHIPPED / "cellformer-base"
+    for name in ("curve.csv", "config.json", "sessions.json", "summary.json"):
+        told = ROOT / "results" / "pretraining" / name
+        assert (base / name).read_bytes() == told.read_bytes()
+    run = cf.load("cellformer-base")
+    assert sum(each.numel() for each in run.model.parameters()) == 697_428
+    vectors = cf.embed(
+        "cellformer-base", ["CCO", "c1ccccc1O", "no molecule"], pool="both", layers="all"
+    )
+    assert vectors.vectors.shape == (3, 2 * 5 * 128)
+    assert np.isfinite(vectors.vectors[:2]).all()
+    told = run.predict(["CC(=O)Oc1ccccc1C(=O)O", "CC(C)Cc1ccc(cc1)C(C)C(=O)NC1CCN(Cc2ccccc2)CC1"])
+    for value in ("MolWt", "MolLogP", "RingCount"):
+        smaller, larger = told[f"prediction_{value}"]
+        assert smaller < 0 < larger

@@ -18,6 +18,7 @@ from cellformer.training.answers.deviations import deviation_of, deviations_of, 
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.loop.devices import check_device
 from cellformer.training.runs.run_folder import RunFolder, write_json
+from cellformer.training.runs.shipped import run_path
 
 FORMAT = 1
 MemberKind: TypeAlias = Literal["seeds", "folds"]
@@ -34,10 +35,12 @@ class Ensemble:
 
     @classmethod
     def open(cls, path: Path, weights: str = "best") -> "Ensemble":
-        """Reads the folder of one run, or of an ensemble or cross-validation.
+        """Reads the folder of one run, or of an ensemble or cross-validation; or by its name a
+        model that comes with the package.
 
         Raises FileNotFoundError if a run lacks a file, ValueError if a file is damaged.
         """
+        path = run_path(path)
         folder = RunFolder(path)
         if not folder.members.exists():
             return cls(folder, (TrainedRun.open(path, weights),))

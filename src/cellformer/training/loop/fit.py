@@ -162,9 +162,11 @@ class Loaders(pl.LightningDataModule):
         """The loader, at the epoch where training begins or goes on."""
         assert isinstance(self.train.sampler, EpochBatches)
         assert self.trainer is not None
-        self.train.sampler.set_epoch(self.trainer.current_epoch)
+        begun = self.trainer.fit_loop.epoch_progress.current.ready
         done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready
-        self.train.sampler.go_on_after(done % len(self.train))  # all done: the next epoch's turn
+        ended = done == len(self.train)  # Lightning counts an epoch after its state was kept
+        self.train.sampler.set_epoch(begun if ended else self.trainer.current_epoch)
+        self.train.sampler.go_on_after(0 if ended else done)
         return self.train
 
     def val_dataloader(self) -> DataLoader[CellBatch]:

@@ -24,6 +24,8 @@ def session(config: TrainingConfig, folder: Path) -> Iterator[tuple[World, StopR
                 yield world, requests
         except StopSignal as stopped:
             raise TrainingInterrupted(folder, stopped.number) from stopped
+        except PeerError:
+            raise
         except RuntimeError as error:
             if lost_loader(error):
                 raise PeerError(f"{LOADER_LOST}; go on with --resume {folder}") from error

@@ -16,6 +16,7 @@ from cellformer.training.config import RunConfig
 from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.shipped import run_path
 from cellformer.training.runs.weights import load_weights
 
 logger = logging.getLogger(__name__)
@@ -36,13 +37,15 @@ class Start:
 
 
 def read_start(path: Path, recipe: Recipe, preparation: Preparation) -> Start:
-    """The best weights of a run folder, or those of a file in it, for the model of a recipe.
+    """The best weights of a run folder, or of the model that comes with the package and has this
+    name, or those of a file in a folder, for the model of a recipe.
 
     Those that have its shape are taken, of tables of categories the rows of those that both know.
     What reads features or encodings is left where the two runs make them otherwise, and kernels,
     which are fitted anew, always are. Raises FileNotFoundError where there is no such run, or
     several, FaultError for a damaged one, ValueError where no layer fits.
     """
+    path = run_path(path)
     folder = RunFolder.around(path)
     config = RunConfig.from_json(folder.require(folder.config))
     theirs, ours = Recipe.read(folder).build(), recipe.build()
