@@ -266,6 +266,7 @@ def _kill_group(child: int) -> None:
 def _command(order: dict[str, Any]) -> int:
     """What the forked process does."""
     import resource
+    from multiprocessing import util
 
     from cellformer.cli import start
 
@@ -287,7 +288,10 @@ def _command(order: dict[str, Any]) -> int:
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.argv = ["cellformer", *order["words"]]
-    return start.main()
+    status = start.main()
+    # A command imports it after it has said how it ends, so that there this comes before the end.
+    util._exit_function()
+    return status
 
 
 if __name__ == "__main__":
