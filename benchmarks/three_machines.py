@@ -1,11 +1,14 @@
 """Three machines of a Ray cluster, each a network namespace of this one; two of them are lost.
 
-    python -m benchmarks.three_machines [--out results/benchmarks/three-machines.json]
+    python -m benchmarks.three_machines [--apart] [--out results/benchmarks/three-machines.json]
 
-Needs root, and ``ip``. Each machine has an address of its own on a bridge and one core of Ray's;
-they share the disk. One is killed while a table is prepared, and started again; one is killed
-while a model is trained. Compared are the prepared files with those that one process makes, and
-weights and scores with those of a training in one process.
+Needs root, ``ip`` and ``nsenter``. Each machine has an address of its own on a bridge and one core
+of Ray's; they share the disk. One is killed while a table is prepared, and started again; one is
+killed while a model is trained. Compared are the prepared files with those that one process makes,
+and weights and scores with those of a training in one process.
+
+With ``--apart`` each machine has a disk of its own, which is lost with it, and all that they share
+is an S3 server (pip install "moto[server]" s3fs): the table lies there, and what was prepared.
 """
 
 import argparse
@@ -26,7 +29,9 @@ from safetensors.torch import load_file
 
 from benchmarks.timing import machine, write_json
 
-HEAD = "10.77.0.1"
+HEAD, STORAGE = "10.77.0.1", "10.77.0.254"
+BUCKET = "bucket"
+PREPARED = f"s3://{BUCKET}/prepared"
 ROWS = 6000
 TRAIN = ("--target", "y", "--data.split", "random", "--data.molecule_descriptors", "none",
          "--model.width", "16", "--model.layers", "2", "--model.attention_dropout", "0",
@@ -38,30 +43,41 @@ TRAIN = ("--target", "y", "--data.split", "random", "--data.molecule_descriptors
 def main() -> int:
     """Returns 1 where something is not equal."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--apart", action="store_true")
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         _write_rows(folder / "rows.csv")
-        with _machines(folder) as machines:
-            told = {"preparing": _preparing(folder, machines)}
+        with _machines(folder, given.apart) as machines:
+            told = {"preparing": _preparing(machines)}
             machines.start(3)
-            told["training"] = _training(folder, machines)
+            told["training"] = _training(machines)
     print(json.dumps(told, indent=1))
     if given.out:
-        write_json(given.out, {"machine": machine(), "rows": ROWS, **told})
+        shared = "an S3 server" if given.apart else "the disk"
+        write_json(given.out, {"machine": machine(), "rows": ROWS, "shared": shared, **told})
     return 0 if all(each["equal"] for each in told.values()) else 1
 
 
 class Machines:
     """The namespaces, numbered from 1, and what runs in them."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, apart: bool):
         self.folder = folder
+        self.apart = apart
         self.running: list[subprocess.Popen[bytes]] = []
+        self.inits: dict[int, int] = {}
+        """Of each machine the process that is there as long as it is."""
+
+    @property
+    def table(self) -> str:
+        """The rows, as all machines find them."""
+        return f"s3://{BUCKET}/rows.csv" if self.apart else "rows.csv"
 
     def start(self, number: int) -> None:
         """A raylet on a machine, the head's on the first one; waits until it has joined."""
+        self._boot(number)
         own = f"10.77.0.{number}"
         where = ["--head", "--port", "6379", "--include-dashboard", "false"]
         where = where if number == 1 else ["--address", f"{HEAD}:6379"]
@@ -87,21 +103,61 @@ class Machines:
         return [int(pid) for pid in told.split()]
 
     def inside(self, number: int) -> list[str]:
-        """What a command begins with that runs on a machine."""
-        return ["ip", "netns", "exec", f"cf{number}"]
+        """What a command begins with that runs on a machine, in the folder there."""
+        there = 'cd "$0" && exec "$@"'
+        return ["nsenter", "-t", str(self.inits[number]), "-m", "-n", "sh", "-c", there,
+                str(self.folder)]  # fmt: skip
 
-    def run(self, name: str, *words: str) -> "subprocess.Popen[bytes]":
+    def seen(self, number: int, *names: str) -> Path:
+        """A path in the folder of a machine, as it is seen from outside."""
+        return Path(f"/proc/{self.inits[number]}/root", *self.folder.parts[1:], *names)
+
+    def run(self, name: str, *words: str, remote: str | None = None) -> "subprocess.Popen[bytes]":
         """`cellformer` on the first machine; ``name`` is that of its cache and log."""
         log = (self.folder / f"{name}.log").open("wb")
         command = [*self.inside(1), sys.executable, "-m", "cellformer", *words]
-        return subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log,
-                                env=self.environment(self.folder / name))  # fmt: skip
+        own = self.environment(self.folder / name)
+        own |= {} if remote is None else {"CELLFORMER_REMOTE": remote}
+        return subprocess.Popen(command, stdout=log, stderr=log, env=own)
+
+    def serve(self) -> None:
+        """An S3 server that all machines reach, with the table in its bucket."""
+        _ip("-n", "cf0", "addr", "add", f"{STORAGE}/24", "dev", "bridge")
+        inside, log = ["ip", "netns", "exec", "cf0"], (self.folder / "storage.log").open("wb")
+        own = self.environment(self.folder)
+        server = [_beside("python"), "-m", "moto.server", "-H", STORAGE, "-p", "5000"]
+        self.running.append(subprocess.Popen([*inside, *server], stdout=log, stderr=log, env=own))
+        put = (
+            "import fsspec, sys, time\n"
+            "files = fsspec.filesystem('s3')\n"
+            "for _ in range(100):\n"
+            "    try:\n"
+            f"        files.exists('{BUCKET}') or files.mkdir('{BUCKET}'); break\n"
+            "    except Exception: time.sleep(0.3)\n"
+            f"files.put_file(sys.argv[1], '{BUCKET}/rows.csv')\n"
+        )
+        table = str(self.folder / "rows.csv")
+        subprocess.run([*inside, sys.executable, "-c", put, table], check=True, env=own)
+
+    def _boot(self, number: int) -> None:
+        """The first process of a machine, with a disk of its own where they are apart."""
+        disk = 'mount -t tmpfs tmpfs "$0" &&' if self.apart else ""
+        started = subprocess.Popen(
+            ["ip", "netns", "exec", f"cf{number}", "unshare", "-m", "--propagation", "private",
+             "sh", "-c", f'{disk} cd "$0" && touch booted-{number} && exec sleep infinity',
+             str(self.folder)]
+        )  # fmt: skip
+        self.running.append(started)
+        self.inits[number] = started.pid  # each program of the line takes the place of the last
+        _wait_for(self.seen(number, f"booted-{number}").exists, f"machine {number} has no disk")
 
     def environment(self, cache: Path) -> dict[str, str]:
         """All machines of this one have its name, which is not the address of any of them."""
         return {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "eth0",
                 "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token",
-                "RAY_worker_niceness": "0",
+                "RAY_worker_niceness": "0", "AWS_ENDPOINT_URL": f"http://{STORAGE}:5000",
+                "AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any",
+                "AWS_DEFAULT_REGION": "us-east-1",
                 "CELLFORMER_CACHE": str(cache)}  # fmt: skip
 
     def _raylet(self, number: int) -> bool:
@@ -110,12 +166,13 @@ class Machines:
 
 
 @contextmanager
-def _machines(folder: Path) -> Iterator[Machines]:
-    made = Machines(folder)
+def _machines(folder: Path, apart: bool) -> Iterator[Machines]:
+    made = Machines(folder, apart)
     numbers = (1, 2, 3)
     try:
         # The bridge has a namespace too, where this machine's own rules for packets do not hold.
         _ip("netns", "add", "cf0")
+        _ip("-n", "cf0", "link", "set", "lo", "up")
         _ip("-n", "cf0", "link", "add", "bridge", "up", "type", "bridge")
         for number in numbers:
             name, end = f"cf{number}", f"to-{number}"
@@ -125,11 +182,13 @@ def _machines(folder: Path) -> Iterator[Machines]:
             _ip("-n", name, "addr", "add", f"10.77.0.{number}/24", "dev", "eth0")
             for each in ("eth0", "lo"):
                 _ip("-n", name, "link", "set", each, "up")
+        if apart:
+            made.serve()
         for number in numbers:
             made.start(number)
         yield made
     finally:
-        for number in numbers:
+        for number in (0, *numbers):
             made.lose(number)
         for number in (0, *numbers):
             subprocess.run(["ip", "netns", "del", f"cf{number}"], check=False)
@@ -137,44 +196,61 @@ def _machines(folder: Path) -> Iterator[Machines]:
             started.wait()
 
 
-def _preparing(folder: Path, machines: Machines) -> dict[str, object]:
+def _preparing(machines: Machines) -> dict[str, object]:
     """By one process, and by three machines of which one is lost after some parts."""
-    words = ("prepare", "rows.csv", "--target", "y", "--data.molecule_descriptors", "none")
-    assert machines.run("alone", *words).wait() == 0, (folder / "alone.log").read_text()
-    cluster = machines.run("cluster", *words, "--ray", f"{HEAD}:6379")
-    parts = folder / "cluster" / "prepared"
+    words = ("prepare", machines.table, "--target", "y", "--data.molecule_descriptors", "none")
+    alone = machines.run("alone", *words)
+    assert alone.wait() == 0, (machines.folder / "alone.log").read_text()
+    further = ("--to", PREPARED) if machines.apart else ()
+    cluster = machines.run("cluster", *words, "--ray", f"{HEAD}:6379", *further)
+    parts = machines.seen(1, "cluster", "prepared")
     _wait_for(lambda: len(list(parts.glob("*.shards/*"))) >= 4, "no part was made", cluster)
     machines.lose(3)
     code = cluster.wait()
-    one, three = (_files(folder / name / "prepared") for name in ("alone", "cluster"))
-    return {"lost": "machine 3, after four parts", "code": code, "files": len(one),
+    one, three = (_files(machines.seen(1, name, "prepared")) for name in ("alone", "cluster"))
+    told = {"lost": "machine 3, after four parts", "code": code, "files": len(one),
             "equal": code == 0 and one == three}  # fmt: skip
+    return told if told["equal"] else told | {"log": _end_of(machines, "cluster")}
 
 
-def _training(folder: Path, machines: Machines) -> dict[str, object]:
-    """In one process, and in three on three machines of which one is lost after an epoch."""
+def _training(machines: Machines) -> dict[str, object]:
+    """In one process, and in three on three machines of which one is lost after an epoch.
+
+    Where they are apart the three read what was prepared from the storage.
+    """
     began = time.monotonic()
-    assert machines.run("alone", "train", "rows.csv", "-o", "one", *TRAIN).wait() == 0
+    assert machines.run("alone", "train", machines.table, "-o", "one", *TRAIN).wait() == 0
     alone = time.monotonic() - began
     began = time.monotonic()
-    cluster = machines.run("cluster", "train", "rows.csv", "-o", "three", *TRAIN, "--ray",
-                           f"{HEAD}:6379", "--training.processes", "3")  # fmt: skip
-    _wait_for((folder / "three" / "curve.csv").exists, "no epoch has ended", cluster)
+    name, remote = ("anew", PREPARED) if machines.apart else ("cluster", None)
+    cluster = machines.run(name, "train", machines.table, "-o", "three", *TRAIN, "--ray",
+                           f"{HEAD}:6379", "--training.processes", "3", remote=remote)  # fmt: skip
+    try:
+        curve = machines.seen(1, "three", "curve.csv")
+        _wait_for(curve.exists, "no epoch has ended", cluster)
+    except RuntimeError as error:
+        return {"equal": False, "failure": str(error), "log": _end_of(machines, name)}
     machines.lose(2)
     lost = time.monotonic() - began
     code = cluster.wait()
     if code:
-        return {"code": code, "equal": False, "log": (folder / "cluster.log").read_text()[-4000:]}
-    one, three = (load_file(folder / name / "last.safetensors") for name in ("one", "three"))
+        return {"code": code, "equal": False, "log": _end_of(machines, name)}
+    folders = [machines.seen(1, each) for each in ("one", "three")]
+    one, three = (load_file(each / "last.safetensors") for each in folders)
     apart = max(float((one[name] - three[name]).abs().max()) for name in one)
-    scores = [json.loads((folder / name / "summary.json").read_text())["scores"]["last"]["test"]
-              for name in ("one", "three")]  # fmt: skip
-    told = (folder / "cluster.log").read_text()
+    scores = [json.loads((each / "summary.json").read_text())["scores"]["last"]["test"]
+              for each in folders]  # fmt: skip
+    told = (machines.folder / f"{name}.log").read_text()
     return {"lost": "machine 2, after an epoch", "code": code, "seconds alone": round(alone, 1),
             "seconds": round(time.monotonic() - began, 1), "before the loss": round(lost, 1),
-            "processes": [line for line in told.splitlines() if line.startswith("training in")],
+            "told": [line for line in told.splitlines() if line.startswith(("training in", "/"))
+                     or " is read from " in line],
             "weights apart": apart, "test scores": scores,
             "equal": apart < 1e-5}  # fmt: skip
+
+
+def _end_of(machines: Machines, name: str) -> str:
+    return (machines.folder / f"{name}.log").read_text()[-4000:]
 
 
 def _write_rows(file: Path) -> None:

@@ -5,9 +5,11 @@ import json
 import logging
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 
@@ -24,7 +26,12 @@ from cellformer.data.dataset import Task
 from cellformer.data.flat import in_memory
 from cellformer.data.preparing import prepare as preparation
 from cellformer.encodings.rwbspe import RWBSPe
+from cellformer.experiments.grid.reproduce import reproduce
+from cellformer.experiments.ray import carrying, places
 from cellformer.experiments.ray import cluster as ray_cluster
+from cellformer.experiments.ray import processes as ray_processes
+from cellformer.experiments.ray import runner as ray_runner
+from cellformer.experiments.ray import shards as ray_shards
 from cellformer.experiments.ray.processes import Board, RayProcesses
 from cellformer.experiments.ray.runner import RayRunner
 from cellformer.experiments.ray.shards import RayShards
@@ -49,6 +56,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.use_:DeprecationWarning"),
 ]
 
+LEAVING = """
+import os, pathlib, sys
+from cellformer.experiments.ray.places import meeting_place
+place = meeting_place(pathlib.Path(sys.argv[1]))
+place.__enter__()
+os._exit(0)
+"""
 NODE = {"num_cpus": 1, "object_store_memory": ray_cluster.OBJECT_STORE_BYTES}
 
 
@@ -68,21 +82,30 @@ def cluster():
             made.shutdown()
 
 
+@contextmanager
+def unseen_place(folder):
+    """What workers are told to look for is not there, as on a machine with another disk."""
+    yield folder / "place"  # where Ray makes a folder
+
+
 def files_of(folder):
     return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*.*")}
 
 
-def test_a_store_is_the_same_though_a_machine_is_lost(cluster, tmp_path, monkeypatch):
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_store_is_the_same_though_a_machine_is_lost(cluster, tmp_path, monkeypatch, shared):
+    if not shared:
+        monkeypatch.setattr(ray_shards, "meeting_place", unseen_place)
     monkeypatch.setattr("cellformer.data.preparing.shards.SHARD_ROWS", 4)
     graphs = [Graph.from_edges([(i, (i + 1) % n) for i in range(n)]) for n in range(3, 63)]
     source = in_memory(graphs, np.arange(60.0), Task("regression", ("size",), "mae"))
-    second = cluster.add_node(**NODE)
+    second = cluster.add_node(**NODE) if shared else None
     made = []
 
     def losing_a_machine(tasks):
         for start, shard in RayShards(cluster.address)(tasks):
             made.append(start)
-            if len(made) == 3:
+            if len(made) == 3 and shared:
                 cluster.remove_node(second, allow_graceful=False)
             yield start, shard
 
@@ -98,7 +121,7 @@ def kill_worker_of(folder):
     """SIGKILL for the worker of the first job, once it has finished an epoch."""
     while not (folder / "curve.csv").exists():
         time.sleep(0.02)
-    [told] = [file.read_text() for file in folder.parent.glob(".ray-*/0")]
+    [told] = [file.read_text() for file in folder.parent.glob(".ray.*.tmp/0")]
     os.kill(int(told.split("process ")[1].rstrip(")")), signal.SIGKILL)
 
 
@@ -141,7 +164,7 @@ def test_jobs_end_as_in_one_process_though_a_worker_is_killed(
         summary = outcomes[job].summary
         assert summary == Summary.read(job.folder)
         assert summary.scores == expected[job.folder.name].summary.scores
-    assert not list(tmp_path.glob("ray/.ray-*"))
+    assert not list(tmp_path.glob("ray/.ray.*"))
 
 
 def wait_for(done):
@@ -162,13 +185,14 @@ def lose_a_machine_and_stop(cluster, node, curve, log):
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_one_training_goes_on_in_fewer_processes_where_a_machine_is_lost_and_can_be_stopped(
+def test_a_training_goes_on_where_a_machine_is_lost_and_none_sees_its_folder_and_can_be_stopped(
     cluster, tiny, tmp_path, caplog, monkeypatch
 ):
     monkeypatch.setenv("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "2")
     caplog.set_level(logging.INFO)
     model = replace(tiny.model, dropout=0.0, attention_dropout=0.0, projection_bias=False)
     config = with_training(replace(tiny, model=model), epochs=24, processes=2)
+    monkeypatch.setattr(ray_processes, "meeting_place", unseen_place)
     node = cluster.add_node(**NODE)
     folder = tmp_path / "ray"
     losing = threading.Thread(
@@ -181,7 +205,7 @@ def test_one_training_goes_on_in_fewer_processes_where_a_machine_is_lost_and_can
 
     assert "training in 2 processes, the first on" in caplog.text
     assert not (folder / "summary.json").exists()
-    assert not list(tmp_path.glob(".ray-*"))
+    assert "its files come and go through Ray" in caplog.text
     with monkeypatch.context() as patch:  # in this process alone, as on a machine of its own
         patch.setattr("cellformer.training.train.launched", lambda: "nobody else")
         summary = resume(folder)
@@ -210,8 +234,9 @@ def test_a_board_gives_up_where_no_new_state_is_kept():
 
 
 def test_a_search_with_parts_of_others_goes_on_where_it_was_left(
-    cluster, tiny, tmp_path, installed_parts
+    cluster, tiny, tmp_path, installed_parts, monkeypatch
 ):
+    monkeypatch.setattr("cellformer.experiments.search.tune.meeting_place", unseen_place)
     source = write_atoms(tmp_path / "atoms.list")
     base = with_installed(with_training(tiny, epochs=3), source)
     allow_parts(installed_parts)
@@ -275,19 +300,99 @@ def test_a_machine_that_the_cluster_has_given_up_waits_no_longer(monkeypatch):
         connection.check()
 
 
-def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(ray_cluster, "SECONDS_FOR_FILES", 0.0)
-    with ray_cluster.meeting_place(tmp_path) as place:
-        ray_cluster.check_shared(place)
-    with pytest.raises(ray_cluster.NotSharedError, match="file system that all workers share"):
-        ray_cluster.check_shared(place)
+@pytest.fixture
+def asker(cluster, tmp_path, monkeypatch):
+    """This process in the place of a worker that sees nothing of the machine that asks."""
+    monkeypatch.setattr(carrying, "sees", lambda place: False)
+    monkeypatch.setenv("CELLFORMER_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "place").mkdir()
+    with ray_cluster.connected(cluster.address, 1.0) as connection:
+        yield carrying.Asker(tmp_path / "place", connection.machine, str(tmp_path))
+
+
+def test_what_a_worker_keeps_elsewhere_comes_back_as_it_was_written(asker, tmp_path):
+    folder = tmp_path / "runs" / "a run"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "old").write_bytes(bytes(range(256)) * 40_000)  # more than a piece
+    (folder / "gone").write_text("gone")
+    (folder / "resume.ckpt").write_text("first")
+    with carrying.at_work(asker, "work", folder) as work:
+        own = work.folder
+        assert own.name == folder.name
+        assert files_of(own) == {f: d for f, d in files_of(folder).items() if f.name != ".lock"}
+        assert (tmp_path / "place" / "work").read_text() == work.where
+        before = (own / "resume.ckpt").stat().st_mtime_ns
+        assert before == (folder / "resume.ckpt").stat().st_mtime_ns
+        (own / "gone").unlink()
+        (own / "resume.ckpt").replace(own / "resume-before.ckpt")
+        (own / "resume.ckpt").write_text("second")
+        (own / "deep" / "new").write_bytes(b"")
+        work.keep()
+        assert (folder / "resume-before.ckpt").stat().st_mtime_ns == before  # only renamed
+        assert (folder / "resume.ckpt").read_text() == "second"
+        (own / "late").write_text("late")
+    assert not own.exists()
+    found = {str(file): data for file, data in files_of(folder).items() if file.name != ".lock"}
+    assert found == {"resume-before.ckpt": b"first", "resume.ckpt": b"second"}
+    left = {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file()}
+    assert left - {".lock"} == {*found, "deep/old", "deep/new", "late"}
+    assert (folder / "deep" / "old").stat().st_size == 256 * 40_000
+    with carrying.at_work(asker, "1", folder, writes=False) as work:
+        (work.folder / "own").touch()
+    assert not (folder / "own").exists()
+
+
+def test_a_job_elsewhere_is_stopped_and_goes_on_with_the_same_result(
+    asker, tiny, tmp_path, monkeypatch
+):
+    job = Job(with_training(tiny, epochs=3), tmp_path / "elsewhere")
+    kept = []
+    send = carrying.Carried.send
+
+    def send_and_stop(carried):
+        send(carried)
+        kept.append(sorted(file.name for file in job.folder.glob("*.ckpt")))
+        if len(kept) == 2:
+            raise OSError("the network is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(carrying.Carried, "send", send_and_stop)
+        assert "the network is gone" in ray_runner._perform(job, asker, "0").error
+    assert kept[:2] == [["resume.ckpt"], ["resume-before.ckpt", "resume.ckpt"]]
+    outcome = ray_runner._perform(job, asker, "0")
+    assert outcome.summary == Summary.read(job.folder)
+    expected = Job(job.config, tmp_path / "here").perform()
+    assert outcome.summary.scores == expected.scores
+    torch.testing.assert_close(weights(job.folder), weights(tmp_path / "here"), rtol=0, atol=0)
+
+
+def test_data_that_a_worker_has_not_are_to_be_given_by_a_url(asker, tiny, tmp_path):
+    source = replace(tiny.data, source="nowhere.csv", target=("y",))
+    outcome = ray_runner._perform(Job(replace(tiny, data=source), tmp_path / "run"), asker, "0")
+    assert "nowhere.csv" in outcome.error
+    assert "URL that all machines can read" in outcome.error
 
 
 def test_what_a_killed_process_left_behind_is_removed(tmp_path):
-    (tmp_path / ".ray-abandoned").mkdir()
-    (tmp_path / ".ray-abandoned" / "lock").touch()
-    with ray_cluster.meeting_place(tmp_path) as first, ray_cluster.meeting_place(tmp_path) as place:
+    ended = subprocess.run([sys.executable, "-c", LEAVING, tmp_path], check=True)
+    assert not ended.returncode
+    [left] = tmp_path.iterdir()
+    with places.meeting_place(tmp_path) as first, places.meeting_place(tmp_path) as place:
         assert set(tmp_path.iterdir()) == {first, place}
+        assert left not in (first, place)
+        assert places.sees(place)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_grid_begun_again_removes_what_was_left_behind(tmp_path, tiny, missing):
+    subprocess.run([sys.executable, "-c", LEAVING, tmp_path / "grid"], check=True)
+    job = Job(with_training(tiny, epochs=1), tmp_path / "grid" / "deep" / "run")
+    if not missing:
+        job.perform()
+    assert list((tmp_path / "grid").glob(".*"))
+    reproduce([job], tmp_path / "grid", Sequential())
+    assert not list((tmp_path / "grid").glob(".*"))
 
 
 def test_workers_get_threads_and_the_source_of_their_driver(monkeypatch, tmp_path):

@@ -16,6 +16,7 @@ from cellformer.basics.hints import check_type
 from cellformer.basics.parts.stored import changed_since, from_json, to_json, versions
 from cellformer.basics.parts.trust import PartRefusedError
 from cellformer.basics.sealed import read_sealed
+from cellformer.basics.urls import local_copy
 from cellformer.chemistry.fragments import Fragments
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.complexes.cell_complex import CellComplex
@@ -147,7 +148,7 @@ class Preparation:
             for option, value in chosen.items():
                 if value is not None:
                     raise ValueError(f"{option} is of no use with a reader of your own")
-            read = posing(_read(self.reader, fspath(source)), metric, task)
+            read = posing(_read(self.reader, fspath(local_copy(source))), metric, task)
             described = described_as(read, self.features, self.molecule_descriptors)
             return keep_fragments(described, self.fragments)
         if isinstance(source, Graph | CellComplex):

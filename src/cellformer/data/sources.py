@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cellformer.basics.suggestions import did_you_mean
+from cellformer.basics.urls import is_url, local_copy
 from cellformer.chemistry.scheme import MoleculeScheme
 from cellformer.data.complex_list import complex_set
 from cellformer.data.dataset import (
@@ -87,8 +88,9 @@ def open_source(
 ) -> GraphSet:
     """Opens a set by name, an ``.npz`` or ``.pt`` file, a table, a folder, a mesh or a point cloud.
 
-    A folder holds meshes (see `read_mesh_folder`), point clouds (see `read_point_folder`), the raw
-    files of an OGB or TU Dortmund set, or what PyG wrote (see `read_pyg`).
+    A file may be at a URL that fsspec can read, and is then fetched into the cache. A folder holds
+    meshes (see `read_mesh_folder`), point clouds (see `read_point_folder`), the raw files of an OGB
+    or TU Dortmund set, or what PyG wrote (see `read_pyg`).
     ``target`` names the columns to learn (a table has targets only where some are named),
     ``smiles_column``, ``split_column``, ``kind``, ``metric``, ``separator`` and ``charset``
     overrule what the source suggests, ``task`` is that of a trained model, whose classes keep
@@ -118,8 +120,9 @@ def open_source(
                           ("charset", charset), ("descriptors", columns or None)):  # fmt: skip
         if value is not None:
             raise ValueError(f"{option} is of use to a table only, and {word!r} is none")
+    here = os.fspath(local_copy(word)) if is_url(word) else word
     opened = _open(
-        word, targets, smiles_column, kind, metric, task, cache_dir, neighbors, censored,
+        here, targets, smiles_column, kind, metric, task, cache_dir, neighbors, censored,
         degenerate, targets_of,
     )  # fmt: skip
     return described_as(opened, features, descriptors)
@@ -209,10 +212,13 @@ def described_as(
 
 
 def is_source(name: str | os.PathLike[str]) -> bool:
-    """Whether this names a set, or a file or folder that exists or has an ending that is read."""
+    """Whether this names a set, or a file or folder that exists or has an ending that is read, or
+    is a URL.
+    """
     word = os.fspath(name)
     return (
         word in source_names()
+        or is_url(word)
         or is_table(word)
         or word.lower().endswith((*FILE_ENDINGS, *MESH_SUFFIXES, *POINT_SUFFIXES))
         or Path(word).exists()
@@ -227,7 +233,7 @@ def is_mesh(source: object) -> bool:
     """Whether this names a file with a mesh, or a folder of such files."""
     if not isinstance(source, str | os.PathLike):
         return False
-    path = Path(source)
+    path = local_copy(source)
     if path.is_dir():
         return is_mesh_folder(path) and not is_point_folder(path)
     return path.suffix.lower() in MESH_SUFFIXES and not _is_faceless(path)

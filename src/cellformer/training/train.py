@@ -9,6 +9,7 @@ from pathlib import Path
 import lightning.pytorch as pl
 import torch
 
+from cellformer.basics.owners import clear_once
 from cellformer.basics.stopping import StopRequests
 from cellformer.data.dataset import GraphSet
 from cellformer.data.preparation import Preparation
@@ -191,6 +192,7 @@ def _take_up(folder: RunFolder) -> None:
 
 
 def _finished(folder: RunFolder) -> Summary:
+    clear_once(folder.path)
     without = "; its state was not kept (training.keep_state), so it cannot be trained on"
     logger.info("%s is finished already%s", folder.path, "" if folder.states else without)
     return Summary.read(folder.path)

@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 pytest.importorskip("ray")
+from cellformer.experiments.ray.carrying import Asker
 from cellformer.experiments.running.progress_display import progress_display
 from cellformer.experiments.search.folder import SearchFolder
 from cellformer.experiments.search.ray_tune import ENDED, EPOCH, SCORE, OptunaTrials
@@ -25,7 +26,8 @@ def searched(folder, trials, left_before=()):
     with progress_display("Trials", trials) as shown:
 
         def begun():
-            return OptunaTrials(search, base, space, trials, 3, "mae", False, math.inf, folder,
+            asker = Asker(folder, "machine", "directory")
+            return OptunaTrials(search, base, space, trials, 3, "mae", False, math.inf, asker,
                                 shown)  # fmt: skip
 
         searcher = begun()

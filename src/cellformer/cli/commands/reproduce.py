@@ -114,7 +114,8 @@ def run(arguments: Namespace) -> int:
     if arguments.ray is not None:
         from cellformer.experiments.ray.runner import RayRunner
 
-        runner = RayRunner(arguments.ray, arguments.cpus, arguments.gpus, arguments.retries)
+        slots = arguments.cpus, arguments.gpus, arguments.retries
+        runner = RayRunner(arguments.ray, *slots, arguments.output)
     try:
         tally = reproduce(jobs, arguments.output, runner)
     except (KeyboardInterrupt, TrainingInterrupted):

@@ -12,13 +12,12 @@ import numpy as np
 from jaxtyping import Int64
 from numpy.typing import NDArray
 
-from cellformer.basics.archives import one_line
 from cellformer.basics.bounded import BoundedFolder, NoRoomError
 from cellformer.basics.cache import cache_entry
-from cellformer.basics.causes import raise_of_process
 from cellformer.basics.checks import at_least
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.sealed import sha256_of
+from cellformer.basics.urls import files_at, reached
 from cellformer.complexes.many.consistency import fault_of_cut, fault_of_shapes
 from cellformer.complexes.many.late_parts import PartsOfStore, late_complexes
 from cellformer.complexes.many.manifest import MANIFEST, Manifest, Meta, read_manifest
@@ -29,16 +28,10 @@ from cellformer.complexes.many.writing import file_name
 KEPT_BYTES = 20_000_000_000
 """Of all fetched parts, unless `KEPT_VARIABLE` says another number."""
 KEPT_VARIABLE = "CELLFORMER_REMOTE_BYTES"
-CURE = "see whether the URL is right and can be read from here"
 PACKED = "packed"
 """The folder of a store in which its parts lie by themselves."""
 ALIGNED = 64
 """Bytes that each array in the file of a part begins at a multiple of."""
-
-
-def is_url(place: str) -> bool:
-    """Whether a place is no path of this machine."""
-    return "://" in place
 
 
 def open_remote(
@@ -88,7 +81,7 @@ class RemoteStore:
         """Fetches the manifest and the list of parts."""
         limit = most_kept() if kept_bytes is None else kept_bytes
         at_least(1, kept_bytes=limit)
-        files, root = files_at(url)
+        files, root = files_at(url, StoreError)
         with _told(url):
             told = files.cat_file(f"{root}/{MANIFEST}")
         name = hashlib.sha256(f"{url}\n".encode() + told).hexdigest()[:32]
@@ -326,7 +319,7 @@ def put_store(folder: str | os.PathLike[str], url: str, packed: bool = False) ->
     manifest, _ = read_manifest(path)
     if is_store_at(url):
         return
-    files, root = files_at(url)
+    files, root = files_at(url, StoreError)
     parts = PartsOfStore.of(path, manifest)
     with _told(url):
         files.makedirs(f"{root}/{PACKED}" if packed else root, exist_ok=True)
@@ -364,40 +357,21 @@ def _codec() -> Any:
 
 def is_store_at(url: str) -> bool:
     """Whether there is a store; raises StoreError where that cannot be told."""
-    files, root = files_at(url)
+    files, root = files_at(url, StoreError)
     with _told(url):
         return bool(files.exists(f"{root}/{MANIFEST}"))
 
 
-def files_at(url: str) -> tuple[Any, str]:
-    """The files that a URL leads to, as fsspec has them, and the path in them.
-
-    Raises ImportError where fsspec is missing, and StoreError, naming the URL, for one that cannot
-    be used.
-    """
-    try:
-        import fsspec
-    except ImportError:
-        raise ImportError(f"{url} needs fsspec; run: pip install 'cellformer[remote]'") from None
-    with _told(url):
-        files, root = fsspec.core.url_to_fs(url)
-    return files, root.rstrip("/")
-
-
 @contextmanager
 def _told(url: str) -> Iterator[None]:
-    """What fails within is told with the URL; file systems raise nearly any kind."""
+    """What fails within is told with the URL."""
     try:
-        yield
-    except ImportError as error:
-        raise StoreError(f"{url} needs another package ({one_line(error)})", "install it") from None
+        with reached(url, StoreError):
+            yield
     except FileNotFoundError:
         raise StoreError(
             f"{url} is not a store of complexes, or is not whole", "prepare the data first"
         ) from None
-    except Exception as error:
-        raise_of_process(error)
-        raise StoreError(f"{url} cannot be read ({one_line(error)})", CURE) from None
 
 
 def _write(file: Path, data: bytes) -> None:

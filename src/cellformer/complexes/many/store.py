@@ -19,6 +19,7 @@ from cellformer.basics.archives import one_line
 from cellformer.basics.causes import raise_of_process, with_files
 from cellformer.basics.owners import unfinished
 from cellformer.basics.sealed import sha256_of, sha256_of_stretch
+from cellformer.basics.urls import is_url
 from cellformer.basics.verified import (
     REMEMBERED_FROM,
     VerifiedPieces,
@@ -39,7 +40,7 @@ from cellformer.complexes.many.manifest import (
 )
 from cellformer.complexes.many.parts import PARTS, PartOfArray, StoreError, StorePart, read_parts
 from cellformer.complexes.many.ragged import RaggedComplexes, RaggedRank
-from cellformer.complexes.many.remote import is_url, open_remote, url_of
+from cellformer.complexes.many.remote import open_remote, url_of
 from cellformer.complexes.many.writing import file_name
 
 TICK = 0.05

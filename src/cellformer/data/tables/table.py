@@ -19,6 +19,7 @@ import pyarrow.parquet
 
 from cellformer.basics.files import replace_atomically
 from cellformer.basics.suggestions import did_you_mean
+from cellformer.basics.urls import local_copy
 from cellformer.data.tables.delimited import Dialect
 from cellformer.data.tables.formats import (
     TABLE_ENDINGS,
@@ -177,6 +178,7 @@ def read_table(
 ) -> Table:
     """Reads delimited text, an SDF, lines of SMILES, a parquet file, or the first sheet of .xlsx.
 
+    A file at a URL is fetched into the cache.
     Texts may be gzipped. What a ``.txt`` file and ``-``, the standard input, hold is told by their
     beginning. Separator, charset and line ending are found out unless given, see `read_delimited`.
     Raises FileNotFoundError, and ValueError, naming the line, if the file is not a table.
@@ -185,11 +187,11 @@ def read_table(
         stream = io.BytesIO(sys.stdin.buffer.read())
         where = "standard input"
         return Table(where, *read_rows(stream, where, STANDARD_STREAM, separator, charset))
-    file = Path(path)
+    file, where = local_copy(path), os.fspath(path)
     if not file.exists():
-        raise FileNotFoundError(f"there is no file {file}")
+        raise FileNotFoundError(f"there is no file {where}")
     with file.open("rb") as opened:
-        return Table(str(file), *read_rows(opened, str(file), file.name, separator, charset))
+        return Table(where, *read_rows(opened, where, file.name, separator, charset))
 
 
 PIECE_ROWS = 16_384
@@ -205,12 +207,11 @@ def opened_pieces(
     None for formats that are read as a whole, and for the standard input. Raises as `read_table`
     does, for what stands in a later row when that is reached.
     """
-    file = Path(path)
-    if os.fspath(path) == STANDARD_STREAM or not file.exists():
+    where = os.fspath(path)
+    if where == STANDARD_STREAM or not (file := local_copy(path)).exists():
         yield None
         return
     with file.open("rb") as opened:
-        where = str(file)
         found = row_pieces(opened, where, file.name, PIECE_ROWS, separator, charset)
         yield None if found is None else (Table(where, *contents) for contents in found)
 

@@ -5,7 +5,9 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from cellformer.basics.owners import clear_once
 from cellformer.basics.stopping import StopRequests
 from cellformer.experiments.grid.grid import Experiment
 from cellformer.experiments.grid.results import note_failure
@@ -61,6 +63,7 @@ def reproduce(jobs: Sequence[Job], folder: str | os.PathLike[str], runner: Runne
         pictures_at = time.monotonic() if late else pictures_at
         requests.check()
 
+    clear_once(Path(folder))
     with StopRequests() as requests:
         if missing:
             runner(missing, report)

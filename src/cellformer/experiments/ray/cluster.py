@@ -2,24 +2,19 @@
 
 import logging
 import os
-import shutil
 import signal
-import socket
 import sysconfig
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import cellformer
-from cellformer.basics.files import replace_atomically
 from cellformer.basics.parts.reference import FILE_ENDING
-from cellformer.basics.parts.trust import allow_parts, allowed_parts
+from cellformer.basics.parts.trust import allowed_parts
 from cellformer.basics.stopping import StopRequests, StopSignal, children_are_spared
-from cellformer.experiments.running.lock import locked
 
 logger = logging.getLogger(__name__)
 
@@ -31,9 +26,6 @@ PARTS = "CELLFORMER_PARTS"
 
 OBJECT_STORE_BYTES = 100_000_000  # what travels is small: results lie in files
 STARTS = 3
-SECONDS_FOR_FILES = 5.0
-"""How long a shared file system may take to show what another machine wrote."""
-
 
 LOST = (
     "Ray has lost its own process on this machine (raylet), and does nothing any more; what is "
@@ -51,10 +43,6 @@ def machine_needed() -> Iterator[None]:
         yield
     except ray.exceptions.LocalRayletDiedError as error:
         raise ConnectionError(LOST) from error
-
-
-class NotSharedError(ValueError):
-    """A folder that a worker does not see, though it has to read and write in it."""
 
 
 class Connection:
@@ -166,6 +154,9 @@ def worker_environment(cpus: float, gpus: float) -> dict[str, str]:
     for name in ("CELLFORMER_DATA", "CELLFORMER_CACHE"):
         if name in os.environ:
             told[name] = str(Path(os.environ[name]).absolute())
+    for name in ("CELLFORMER_REMOTE", "CELLFORMER_REMOTE_BYTES"):
+        if name in os.environ:
+            told[name] = os.environ[name]
     told[PARTS] = os.pathsep.join(allowed_parts())
     source = Path(cellformer.__file__).parents[1]
     own = source != Path(sysconfig.get_paths()["purelib"])  # else on the path of all workers
@@ -174,73 +165,3 @@ def worker_environment(cpus: float, gpus: float) -> dict[str, str]:
     if any(folders):
         told["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, folders)))
     return told
-
-
-@contextmanager
-def meeting_place(folder: Path) -> Iterator[Path]:
-    """A hidden folder, for as long as this lasts, in one that all workers have to see.
-
-    Those that a killed process left behind are removed.
-    """
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".ray-*"):
-        try:
-            with FileLock(left / "lock", timeout=0):
-                shutil.rmtree(left, ignore_errors=True)
-        except (Timeout, OSError):
-            continue  # in use
-    place = folder.absolute() / f".ray-{uuid4().hex[:12]}"
-    place.mkdir()
-    try:
-        with FileLock(place / "lock"):
-            yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def check_shared(place: Path) -> None:
-    """Called by a worker; raises NotSharedError if it does not see the `meeting_place`."""
-    if not appears(place):
-        raise NotSharedError(
-            f"{place.parent} on {socket.gethostname()} is not the folder that the other machines "
-            "see under this name; run folders and the cache (CELLFORMER_CACHE) have to lie on a "
-            "file system that all workers share"
-        )
-
-
-@contextmanager
-def at_work(place: Path, name: str, folder: Path, directory: str) -> Iterator[None]:
-    """Called by a worker that trains into a folder, which it has to itself meanwhile.
-
-    It tells the driver, by a file in the `meeting_place`, where it is. ``directory`` is what the
-    relative paths of the data are relative to. Parts that the driver allows are allowed here too.
-    """
-    check_shared(place)
-    allow_parts(*filter(None, os.environ.get(PARTS, "").split(os.pathsep)))
-    with suppress(OSError):
-        os.chdir(directory)
-    with locked(folder, wait=True):  # a worker that was given up for lost may still be at it
-        with replace_atomically(place / name, durable=False) as unfinished:
-            here = f"{socket.gethostname()} (process {os.getpid()})"
-            unfinished.write_text(here, encoding="utf-8")
-        yield
-
-
-def whereabouts(place: Path, name: str) -> str | None:
-    """Where the work of this name has been begun last; None if it has not."""
-    try:
-        return (place / name).read_text(encoding="utf-8")
-    except OSError:
-        return None
-
-
-def appears(path: Path) -> bool:
-    """Whether a path exists, or does so soon, where file systems show news with a delay."""
-    deadline = time.monotonic() + SECONDS_FOR_FILES
-    while not path.exists():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.2)
-    return True

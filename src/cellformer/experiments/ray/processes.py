@@ -7,20 +7,15 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cellformer.basics.stopping import StopRequests, StopSignal
-from cellformer.experiments.ray.cluster import (
-    LOCAL,
-    LOST,
-    at_work,
-    connected,
-    meeting_place,
-    whereabouts,
-)
+from cellformer.experiments.ray.carrying import Asker, WorkPlace, at_work
+from cellformer.experiments.ray.cluster import LOCAL, LOST, connected
+from cellformer.experiments.ray.places import meeting_place
 from cellformer.experiments.running.runner import reason
 from cellformer.training.loop.preemption import TrainingInterrupted
 from cellformer.training.loop.world import PeerError
@@ -43,7 +38,7 @@ SECONDS_TO_GROW = 60.0
 class RayProcesses:
     """Has a training go on in workers of a cluster, as many as have room; a `Launcher`.
 
-    The run folder and the cache have to lie on a file system that all machines share. Where a
+    Where a machine does not see the run folder, its files come and go through Ray. Where a
     worker or its machine is lost, training goes on from the last state that was kept, in as many
     processes as there is room for; where machines join the cluster, it does so in more of them.
     After ``retries`` losses without a new state in between it ends with an error.
@@ -71,13 +66,14 @@ class RayProcesses:
         lost again and again."""
         os.environ.setdefault("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", str(SECONDS_TO_PLACE))
         with (
-            connected(self.address, self.cpus, self.gpus),
-            meeting_place(folder.absolute().parent) as place,
+            connected(self.address, self.cpus, self.gpus) as connection,
+            meeting_place(folder) as place,
             requests.deferred(),
         ):
             board = _board(self.retries)
-            given = {"board": board, "place": place, "folder": folder.absolute(),
-                     "directory": os.getcwd(), "stop_after": stop_after}  # fmt: skip
+            asker = Asker(place, connection.machine, os.getcwd())
+            given = {"board": board, "asker": asker, "folder": folder.absolute(),
+                     "stop_after": stop_after}  # fmt: skip
             ended = _Ended(self._trainer(given, processes, place))
             self._wait(ended, board, requests)
 
@@ -237,13 +233,10 @@ def _perform(given: Mapping[str, Any]) -> None:
     os.environ.update(TORCHELASTIC_RUN_ID="cellformer", GROUP_RANK=os.environ["NODE_RANK"])
     rank = int(os.environ["RANK"])
     try:
-        with (
-            at_work(given["place"], str(rank), folder, given["directory"]),
-            _first_speaks(board, rank == 0),
-        ):
-            if rank == 0 and not _may_begin(board, folder, given["place"]):
+        with _first_speaks(board, rank == 0), _in_order(given["asker"], rank, folder) as work:
+            if rank == 0 and not _may_begin(board, work):
                 return
-            resume(folder, given["stop_after"])
+            resume(work.folder, given["stop_after"], work.callbacks)
     except TrainingInterrupted as stopped:
         ray.get(board.leave.remote(stopped.signal))
     except PeerError:
@@ -253,13 +246,31 @@ def _perform(given: Mapping[str, Any]) -> None:
         ray.get(board.fail.remote(_sendable(error)))
 
 
-def _may_begin(board: Any, folder: Path, place: Path) -> bool:
+@contextmanager
+def _in_order(asker: Asker, rank: int, folder: Path) -> Iterator[WorkPlace]:
+    """The first process has the folder to itself before the others read there."""
+    from ray.train.collective import barrier
+
+    if rank:
+        barrier()
+        with at_work(asker, str(rank), folder, writes=False) as work:
+            yield work
+        return
+    with ExitStack() as stack:
+        try:
+            work = stack.enter_context(at_work(asker, "0", folder))
+        finally:
+            barrier()
+        yield work
+
+
+def _may_begin(board: Any, work: WorkPlace) -> bool:
     import ray
 
-    states = [file.stat() for file in RunFolder(folder).states]
+    states = [file.stat() for file in RunFolder(work.folder).states]
     state = [(told.st_size, told.st_mtime_ns) for told in states]
-    processes, where = int(os.environ["WORLD_SIZE"]), whereabouts(place, "0")
-    may: bool = ray.get(board.begin.remote(state, processes, where))
+    processes = int(os.environ["WORLD_SIZE"])
+    may: bool = ray.get(board.begin.remote(state, processes, work.where))
     return may
 
 

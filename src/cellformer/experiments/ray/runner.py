@@ -7,15 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cellformer.experiments.ray.cluster import (
-    LOCAL,
-    Connection,
-    at_work,
-    connected,
-    machine_needed,
-    meeting_place,
-    whereabouts,
-)
+from cellformer.experiments.ray.carrying import Asker, at_work
+from cellformer.experiments.ray.cluster import LOCAL, Connection, connected, machine_needed
+from cellformer.experiments.ray.places import meeting_place, whereabouts
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.progress_display import ProgressDisplay, progress_display
 from cellformer.experiments.running.runner import Outcome, Report, reason
@@ -33,9 +27,9 @@ class StoppedError(RuntimeError):
 class RayRunner:
     """Runs each job on a worker of a cluster; a `Runner`.
 
-    The run folders have to lie on a file system that all machines share. A job whose worker or
-    machine is lost goes on from its checkpoint on another one, up to ``retries`` times. Stopped by
-    Ctrl-C or SIGTERM, it tells the workers, which leave what they have to resume from.
+    Where a machine does not see the run folders, their files come and go through Ray. A job whose
+    worker or machine is lost goes on from its checkpoint on another one, up to ``retries`` times.
+    Stopped by Ctrl-C or SIGTERM, it tells the workers, which leave what they have to resume from.
     """
 
     address: str = LOCAL
@@ -46,12 +40,15 @@ class RayRunner:
     """GPUs of a slot; a part of one lets several slots share it."""
     retries: int = 3
     """How often a job is tried again whose worker was lost."""
+    folder: Path | None = None
+    """Where it meets its workers: one that holds all run folders, the deepest unless it is told."""
 
     def __call__(self, jobs: Sequence[Job], report: Report) -> None:
         """Raises as `connected` and its checks do, and KeyboardInterrupt when stopped."""
         if not jobs:
             return
-        root = Path(os.path.commonpath([job.folder.absolute().parent for job in jobs]))
+        parents = [job.folder.absolute().parent for job in jobs]
+        root = self.folder or Path(os.path.commonpath(parents))
         with (
             connected(self.address, self.cpus, self.gpus) as connection,
             meeting_place(root) as place,
@@ -76,8 +73,9 @@ class RayRunner:
             retry_exceptions=[StoppedError],
         )
         names = [os.path.relpath(job.folder, place.parent) for job in jobs]
+        asker = Asker(place, connection.machine, os.getcwd())
         running = {
-            work.remote(replace(job, folder=job.folder.absolute()), place, str(n), os.getcwd()): n
+            work.remote(replace(job, folder=job.folder.absolute()), asker, str(n)): n
             for n, job in enumerate(jobs)
         }
         starts: dict[int, str] = {}
@@ -124,14 +122,14 @@ def _stop(running: list[Any]) -> None:
         ray.wait(running, num_returns=len(running), timeout=SECONDS_TO_STOP)
 
 
-def _perform(job: Job, place: Path, name: str, directory: str) -> Outcome:
-    """What a worker does; other errors than those of the job itself are raised."""
+def _perform(job: Job, asker: Asker, name: str) -> Outcome:
+    """What a worker does."""
     began = time.monotonic()
-    with at_work(place, name, job.folder, directory):
-        try:
-            summary = job.perform()
-        except TrainingInterrupted as error:
-            raise StoppedError(str(error)) from error
-        except Exception as error:  # is the job's outcome, whatever it was
-            return Outcome(None, reason(error), time.monotonic() - began)
+    try:
+        with at_work(asker, name, job.folder) as work:
+            summary = replace(job, folder=work.folder).perform(work.callbacks)
+    except TrainingInterrupted as error:
+        raise StoppedError(str(error)) from error
+    except Exception as error:  # is the job's outcome, whatever it was
+        return Outcome(None, reason(error), time.monotonic() - began)
     return Outcome(summary, None, time.monotonic() - began)

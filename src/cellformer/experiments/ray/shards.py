@@ -1,42 +1,41 @@
 """Preparation of large sets by the workers of a Ray cluster."""
 
-import socket
+import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from cellformer.basics.files import replace_atomically
 from cellformer.basics.lost import LostProcessError
 from cellformer.data.preparing.shards import Shard, ShardTask, finished_shard
 from cellformer.experiments.ray.cluster import (
     LOCAL,
     SECONDS_BETWEEN_CHECKS,
     Connection,
-    NotSharedError,
-    appears,
-    check_shared,
     connected,
     machine_needed,
-    meeting_place,
 )
+from cellformer.experiments.ray.places import appears, meeting_place, sees
 from cellformer.experiments.running.runner import reason
 
 
 @dataclass(frozen=True)
 class RayShards:
-    """Shards by workers of a cluster, written where all machines see them; one core each.
+    """Shards by workers of a cluster, one core each.
 
-    The store is, byte for byte, that of a single machine. A shard whose worker or machine is lost
-    is made again by another one, up to ``retries`` times.
+    They are written where they are needed by workers that see the cache of this machine, and come
+    here through Ray from others. The store is, byte for byte, that of a single machine. A shard
+    whose worker or machine is lost is made again by another one, up to ``retries`` times.
     """
 
     address: str = LOCAL
     retries: int = 3
 
     def __call__(self, tasks: Iterable[ShardTask]) -> Iterator[tuple[int, Shard]]:
-        """Raises what a task and the checks of `connected` raise, `NotSharedError`, and
-        LostProcessError for a shard that is lost again and again."""
+        """Raises what a task and the checks of `connected` raise, and LostProcessError for a shard
+        that is lost again and again."""
         remaining = iter(tasks)
         first = next(remaining, None)
         if first is None:
@@ -80,7 +79,8 @@ class RayShards:
 
         try:
             with machine_needed():
-                shard: Shard = ray.get(done)
+                shard: Shard
+                shard, data = ray.get(done)
         except ray.exceptions.RayTaskError as error:  # the worker's own, without its traceback
             raise error.cause from None
         except ray.exceptions.RayError as error:
@@ -89,15 +89,20 @@ class RayShards:
                 f"worker: {reason(error)[:300]}. Finished parts are kept; call again"
             ) from error
         # What it holds is compared with its checksums when it is appended to the store.
-        if not appears(shard.file):
-            raise NotSharedError(
-                f"{shard.file} was made by a worker, but {socket.gethostname()} does not see it; "
-                "the cache (CELLFORMER_CACHE) has to lie on a file system that all workers share"
-            )
-        return shard
+        if data is not None:
+            with replace_atomically(task.file, durable=False) as unfinished:
+                unfinished.write_bytes(data)
+        appears(task.file)  # soon, where a file system shows news with a delay
+        return replace(shard, file=task.file)
 
 
-def _make(task: ShardTask, place: Path) -> Shard:
-    """What a worker does; a shard that a lost worker had finished is taken as it is."""
-    check_shared(place)
-    return finished_shard(task.file) or task()
+def _make(task: ShardTask, place: Path) -> tuple[Shard, bytes | None]:
+    """What a worker does; a shard that a lost worker had finished is taken as it is.
+
+    Where the worker does not see the cache of the driver, the shard's bytes go there.
+    """
+    if sees(place):
+        return finished_shard(task.file) or task(), None
+    with tempfile.TemporaryDirectory(prefix="cellformer-") as folder:
+        shard = replace(task, file=Path(folder) / task.file.name)()
+        return shard, shard.file.read_bytes()

@@ -3,7 +3,6 @@
 import csv
 import logging
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +17,9 @@ from ray.tune.schedulers import ASHAScheduler
 from ray.tune.search import Searcher
 
 from cellformer.basics.stopping import StopRequests
-from cellformer.experiments.ray.cluster import Connection, at_work, whereabouts
+from cellformer.experiments.ray.carrying import Asker, at_work
+from cellformer.experiments.ray.cluster import Connection
+from cellformer.experiments.ray.places import whereabouts
 from cellformer.experiments.running.jobs import Job
 from cellformer.experiments.running.progress_display import ProgressDisplay
 from cellformer.experiments.running.runner import reason
@@ -75,17 +76,17 @@ class Reports(pl.Callback):
 def perform(given: dict[str, Any]) -> None:
     """What the worker of a trial does; an error of the training is its result."""
     job, metric, higher = cast(Job, given["job"]), given["metric"], given["higher"]
-    name = job.folder.name
-    with at_work(given["place"], name, job.folder, given["directory"]):
+    with at_work(given["asker"], job.folder.name, job.folder) as work:
+        reports = Reports(work.folder, metric, higher)
         try:
-            job.perform([Reports(job.folder, metric, higher)])
+            replace(job, folder=work.folder).perform([*work.callbacks, reports])
         except TrainingInterrupted as stopped:  # Ray's answer to a report was to end
             raise SystemExit(0) from stopped
         except Exception as error:
             worst = -math.inf if higher else math.inf
             ray_tune.report({EPOCH: 0, SCORE: worst, ENDED: "failed", ERROR: reason(error)})
             return
-        scores = scores_so_far(job.folder, metric, higher)
+        scores = scores_so_far(work.folder, metric, higher)
         ray_tune.report({EPOCH: len(scores), SCORE: scores[-1], ENDED: "finished"})
 
 
@@ -102,14 +103,13 @@ class OptunaTrials(Searcher):
         metric: str,
         higher: bool,
         deadline: float,
-        place: Path,
+        asker: Asker,
         shown: ProgressDisplay,
     ):
         super().__init__(metric=SCORE, mode="max" if higher else "min")
         self.folder, self.base, self.space, self.total = folder, base, space, trials
-        self.higher, self.deadline, self.shown, self.place = higher, deadline, shown, place
-        self.given: dict[str, Any] = {"metric": metric, "higher": higher, "place": place,
-                      "directory": os.getcwd()}  # fmt: skip
+        self.higher, self.deadline, self.shown, self.place = higher, deadline, shown, asker.place
+        self.given: dict[str, Any] = {"metric": metric, "higher": higher, "asker": asker}
         self.trials = {trial.number: trial for trial in folder.trials()}
         self.unfinished = [t for t in self.trials.values() if t.state == "running"]
         self.running: dict[str, tuple[Trial, optuna.Trial]] = {}

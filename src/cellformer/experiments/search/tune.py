@@ -9,12 +9,9 @@ from pathlib import Path
 
 from cellformer.basics.checks import at_least, positive
 from cellformer.basics.stopping import StopRequests
-from cellformer.experiments.ray.cluster import (
-    LOCAL,
-    connected,
-    meeting_place,
-    require_ray,
-)
+from cellformer.experiments.ray.carrying import Asker
+from cellformer.experiments.ray.cluster import LOCAL, connected, require_ray
+from cellformer.experiments.ray.places import meeting_place
 from cellformer.experiments.running.progress_display import progress_display
 from cellformer.experiments.search.folder import SearchFolder, Trial, best_of, described
 from cellformer.experiments.search.space import SearchSpace
@@ -98,11 +95,12 @@ class Tuner:
 
             optuna.logging.set_verbosity(optuna.logging.WARNING)
             logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # what is lost is told by us
+            asker = Asker(place, connection.machine, os.getcwd())
             seconds = math.inf if self.minutes is None else 60 * self.minutes
             with progress_display("Trials", self.trials) as shown:
                 searcher = parts.OptunaTrials(
                     folder, base, space, self.trials, self.seed, metric, higher,
-                    time.monotonic() + seconds, place, shown,
+                    time.monotonic() + seconds, asker, shown,
                 )  # fmt: skip
                 shown.ended = sum(t.state != "running" for t in searcher.trials.values())
                 epochs = space.dimensions.get("training.epochs")

@@ -86,6 +86,7 @@ def fit(
         module.total_steps,
     )
     state = world.from_first(lambda: state_to_go_on_from(folder, module))
+    state = None if state is None else folder.path / state.name  # each process has its own folder
     world.from_first(lambda: begin_session(folder, world.size))
     checkpoints = Checkpoints(folder, module.task.metric)
     with quiet_lightning():
