@@ -5,7 +5,8 @@
 Needs root, ``ip`` and ``nsenter``. Each machine has an address of its own on a bridge and one core
 of Ray's; they share the disk. One is killed while a table is prepared, and started again; one is
 killed while a model is trained. Compared are the prepared files with those that one process makes,
-and weights and scores with those of a training in one process.
+and weights and scores with those of a training in one process. A training that was begun by the two
+that are left goes on in three processes when the third machine is started again.
 
 With ``--apart`` each machine has a disk of its own, which is lost with it, and all that they share
 is an S3 server (pip install "moto[server]" s3fs): the table lies there, and what was prepared.
@@ -53,6 +54,7 @@ def main() -> int:
             told = {"preparing": _preparing(machines)}
             machines.start(3)
             told["training"] = _training(machines)
+            told["joining"] = _joining(machines)
     print(json.dumps(told, indent=1))
     if given.out:
         shared = "an S3 server" if given.apart else "the disk"
@@ -247,6 +249,35 @@ def _training(machines: Machines) -> dict[str, object]:
                      or " is read from " in line],
             "weights apart": apart, "test scores": scores,
             "equal": apart < 1e-5}  # fmt: skip
+
+
+def _joining(machines: Machines) -> dict[str, object]:
+    """Begun on the two machines that are left; the third comes back, and then it is stopped."""
+    remote = PREPARED if machines.apart else None
+    words = [*TRAIN, "--training.epochs", "2000", "--training.processes", "3"]
+    cluster = machines.run("joined", "train", machines.table, "-o", "joined", *words, "--ray",
+                           f"{HEAD}:6379", remote=remote)  # fmt: skip
+
+    def told(start: str) -> bool:
+        return start in (machines.folder / "joined.log").read_text()
+
+    _wait_for(lambda: told("training in 2 processes"), "two did not begin", cluster)
+    _wait_for(machines.seen(1, "joined", "curve.csv").exists, "no epoch has ended", cluster)
+    machines.start(2)
+    began = time.monotonic()
+    _wait_for(lambda: told("training in 3 processes"), "the third was not taken", cluster)
+    seconds = time.monotonic() - began
+    lines = _epochs(machines)
+    _wait_for(lambda: _epochs(machines) > lines + 2, "three do not go on", cluster)
+    cluster.send_signal(signal.SIGTERM)
+    code = cluster.wait()
+    return {"joined": "machine 2, in a training of two", "code": code,
+            "seconds until it trains": round(seconds, 1), "epochs": _epochs(machines),
+            "equal": code == 75}  # fmt: skip
+
+
+def _epochs(machines: Machines) -> int:
+    return machines.seen(1, "joined", "curve.csv").read_bytes().count(b"\n") - 1
 
 
 def _end_of(machines: Machines, name: str) -> str:

@@ -128,6 +128,16 @@ def _where(field: str) -> str:
     return f"{file}: {field}" if file else f"--{field}"
 
 
+def add_run(parser: Parser) -> None:
+    """The argument of a trained run."""
+    parser.add_argument(
+        "run",
+        type=Path,
+        help="a run folder that cellformer train made, or the name of a model that comes with the "
+        "package (cellformer-base)",
+    )
+
+
 def add_output(parser: Parser, what: str) -> None:
     """The option -o of a command that writes a table."""
     parser.add_argument(
@@ -213,7 +223,7 @@ def add_ray(parser: Parser, what: str) -> None:
         default=None,
         metavar="ADDRESS",
         help=f"{what} by Ray: local for this machine, or the address of a cluster (HOST:6379, or "
-        "auto on one of its machines), whose machines must share the files",
+        "auto on one of its machines)",
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import cellformer as cf
 from cellformer.cli.main import main
+from cellformer.explorer.inspection import Explorer
 from cellformer.training.runs import shipped
 from tiny import SMILES, tiny_run, write_molecules
 
@@ -38,6 +39,14 @@ def test_a_training_begins_with_a_model_of_the_package(ships):
     assert config.model.width == 16
     shutil.rmtree(ships / "shipped")
     assert len(cf.load("run").predict(["CCO"])) == 1
+
+
+def test_all_that_reads_a_run_knows_the_name(ships, capsys):
+    assert main(["draw", "C1CC1", "--run", "tiny-base", "--what", "attention", "-o", "a.svg"]) == 0
+    assert main(["draw", "--run", "tiny-base", "--what", "diagram", "-o", "d.svg"]) == 0
+    assert Explorer.open(Path("tiny-base")).run.folder.path == ships / "shipped" / "tiny-base"
+    assert main(["predict", "tiny-bse", "CCO"]) == 1
+    assert "did you mean 'tiny-base'?" in capsys.readouterr().err
 
 
 def test_a_folder_of_that_name_comes_first(ships):

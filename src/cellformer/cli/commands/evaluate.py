@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_input
+from cellformer.cli.parsing import Parser, add_input, add_run
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     """The arguments of ``cellformer evaluate``."""
-    parser.add_argument("run", type=Path, help="a run folder that cellformer train made")
+    add_run(parser)
     parser.add_argument(
         "source",
         type=str,

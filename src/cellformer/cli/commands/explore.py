@@ -1,16 +1,15 @@
 """Look at predictions of a run on a page of this machine."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser
+from cellformer.cli.parsing import Parser, add_run
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     """The arguments of ``cellformer explore``."""
-    parser.add_argument("run", type=Path, help="a run folder that cellformer train made")
+    add_run(parser)
     parser.add_argument("--port", type=int, default=8765, help="of the page; 0 takes a free one")
     parser.add_argument(
         "--host",

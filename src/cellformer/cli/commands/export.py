@@ -6,13 +6,13 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from cellformer.cli.parsing import Parser, add_weights, free_output
+from cellformer.cli.parsing import Parser, add_run, add_weights, free_output
 from cellformer.cli.sources import named_source
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     """The arguments of ``cellformer export``."""
-    parser.add_argument("run", type=Path, help="a run folder that cellformer train made")
+    add_run(parser)
     parser.add_argument(
         "-o",
         "--output",

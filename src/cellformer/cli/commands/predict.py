@@ -3,19 +3,18 @@
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from jsonargparse import Namespace
 
 from cellformer.basics.files import check_folder
-from cellformer.cli.parsing import Parser, add_input, add_output, free_output
+from cellformer.cli.parsing import Parser, add_input, add_output, add_run, free_output
 from cellformer.cli.sources import named_source
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
     """The arguments of ``cellformer predict``."""
-    parser.add_argument("run", type=Path, help="a run folder that cellformer train made")
+    add_run(parser)
     parser.add_argument(
         "source",
         type=str,

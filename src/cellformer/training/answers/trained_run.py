@@ -18,6 +18,7 @@ from cellformer.training.config import RunConfig
 from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
+from cellformer.training.runs.shipped import run_path
 from cellformer.training.runs.weights import load_weights
 
 
@@ -34,11 +35,12 @@ class TrainedRun:
 
     @classmethod
     def open(cls, path: Path, weights: str = "best") -> "TrainedRun":
-        """Reads a run folder; ``weights`` are those of the "best" or of the "last" epoch.
+        """Reads a run folder, or by its name a model that comes with the package; ``weights`` are
+        those of the "best" or of the "last" epoch.
 
         Raises FileNotFoundError if the folder lacks a file, ValueError if one is damaged.
         """
-        folder = RunFolder(path)
+        folder = RunFolder(run_path(path))
         config = RunConfig.from_json(folder.require(folder.config))
         recipe = Recipe.read(folder)
         predictor = Predictor(_built(recipe, folder), recipe.task, recipe.scaling)

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from cellformer.basics.files import check_writable, replace_atomically
 from cellformer.basics.sealed import read_sealed, sealed
+from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.dataset import PARTS
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.training.config import RunConfig
+from cellformer.training.runs.shipped import shipped_names
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,8 @@ class RunFolder:
         if self.summary.exists():
             raise FileNotFoundError(f"{self.path} {self._lacks(file)}")
         what = "is not a run folder" if not self.config.exists() else "is not finished"
-        raise FileNotFoundError(f"{self.path} {what}: {file.name} is missing")
+        near = "" if self.path.exists() else did_you_mean(self.path, shipped_names())
+        raise FileNotFoundError(f"{self.path} {what}: {file.name} is missing{near}")
 
     def _lacks(self, file: Path) -> str:
         """Why a finished run has not this file, and what to do."""

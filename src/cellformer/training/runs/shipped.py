@@ -10,3 +10,8 @@ def run_path(path: Path) -> Path:
     own = SHIPPED / path
     named = len(path.parts) == 1 and own.is_dir() and not path.exists()
     return own if named else path
+
+
+def shipped_names() -> tuple[str, ...]:
+    """Of all models that come with the package."""
+    return tuple(sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir()))
