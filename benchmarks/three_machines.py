@@ -6,7 +6,8 @@ Needs root, ``ip`` and ``nsenter``. Each machine has an address of its own on a 
 of Ray's; they share the disk. One is killed while a table is prepared, and started again; one is
 killed while a model is trained. Compared are the prepared files with those that one process makes,
 and weights and scores with those of a training in one process. A training that was begun by the two
-that are left goes on in three processes when the third machine is started again.
+that are left goes on in three processes when the third machine is started again, and in two when
+its line is cut.
 
 With ``--apart`` each machine has a disk of its own, which is lost with it, and all that they share
 is an S3 server (pip install "moto[server]" s3fs): the table lies there, and what was prepared.
@@ -144,14 +145,15 @@ class Machines:
     def _boot(self, number: int) -> None:
         """The first process of a machine, with a disk of its own where they are apart."""
         disk = 'mount -t tmpfs tmpfs "$0" &&' if self.apart else ""
+        mark = f"booted-{number}-{len(self.running)}"
         started = subprocess.Popen(
             ["ip", "netns", "exec", f"cf{number}", "unshare", "-m", "--propagation", "private",
-             "sh", "-c", f'{disk} cd "$0" && touch booted-{number} && exec sleep infinity',
+             "sh", "-c", f'{disk} cd "$0" && touch {mark} && exec sleep infinity',
              str(self.folder)]
         )  # fmt: skip
         self.running.append(started)
         self.inits[number] = started.pid  # each program of the line takes the place of the last
-        _wait_for(self.seen(number, f"booted-{number}").exists, f"machine {number} has no disk")
+        _wait_for(self.seen(number, mark).exists, f"machine {number} has no disk")
 
     def environment(self, cache: Path) -> dict[str, str]:
         """All machines of this one have its name, which is not the address of any of them."""
@@ -252,32 +254,37 @@ def _training(machines: Machines) -> dict[str, object]:
 
 
 def _joining(machines: Machines) -> dict[str, object]:
-    """Begun on the two machines that are left; the third comes back, and then it is stopped."""
+    """Begun on the two machines that are left; the third comes back, is cut off, and then the
+    command is stopped."""
     remote = PREPARED if machines.apart else None
     words = [*TRAIN, "--training.epochs", "2000", "--training.processes", "3"]
     cluster = machines.run("joined", "train", machines.table, "-o", "joined", *words, "--ray",
                            f"{HEAD}:6379", remote=remote)  # fmt: skip
 
-    def told(start: str) -> bool:
-        return start in (machines.folder / "joined.log").read_text()
+    def goes_on(processes: int, time_of: str) -> float:
+        """Seconds until it is told that so many train, and two epochs have ended since."""
+        began, log = time.monotonic(), machines.folder / "joined.log"
+        line, before = f"training in {processes} processes", log.read_text()
+        _wait_for(lambda: line in log.read_text()[len(before) :], f"{time_of}: nothing", cluster)
+        seconds, epochs = time.monotonic() - began, _epochs(machines)
+        _wait_for(lambda: _epochs(machines) > epochs + 2, f"{time_of}: no epoch", cluster)
+        return round(seconds, 1)
 
-    _wait_for(lambda: told("training in 2 processes"), "two did not begin", cluster)
-    _wait_for(machines.seen(1, "joined", "curve.csv").exists, "no epoch has ended", cluster)
+    goes_on(2, "at the beginning")
     machines.start(2)
-    began = time.monotonic()
-    _wait_for(lambda: told("training in 3 processes"), "the third was not taken", cluster)
-    seconds = time.monotonic() - began
-    lines = _epochs(machines)
-    _wait_for(lambda: _epochs(machines) > lines + 2, "three do not go on", cluster)
+    joined = goes_on(3, "after the third came")
+    _ip("-n", "cf0", "link", "set", "to-2", "down")
+    parted = goes_on(2, "after the third was cut off")
     cluster.send_signal(signal.SIGTERM)
     code = cluster.wait()
-    return {"joined": "machine 2, in a training of two", "code": code,
-            "seconds until it trains": round(seconds, 1), "epochs": _epochs(machines),
-            "equal": code == 75}  # fmt: skip
+    return {"joined": "machine 2, in a training of two", "seconds until it trains": joined,
+            "seconds from cutting its line until two train": parted, "code": code,
+            "epochs": _epochs(machines), "equal": code == 75}  # fmt: skip
 
 
 def _epochs(machines: Machines) -> int:
-    return machines.seen(1, "joined", "curve.csv").read_bytes().count(b"\n") - 1
+    curve = machines.seen(1, "joined", "curve.csv")
+    return curve.read_bytes().count(b"\n") - 1 if curve.exists() else 0
 
 
 def _end_of(machines: Machines, name: str) -> str:

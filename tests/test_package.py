@@ -1,6 +1,8 @@
 import ast
+import importlib
 import inspect
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -26,6 +28,33 @@ def test_no_class_or_alias_is_named_twice():
             elif isinstance(statement, ast.AnnAssign) and "TypeAlias" in ast.dump(statement):
                 places.setdefault(statement.target.id, []).append(file.name)
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
+def errors_with_arguments():
+    """All exceptions that are made of something else than a message."""
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        for statement in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(statement, ast.ClassDef) and any(
+                isinstance(base, ast.Name) and re.search("Error|Exception|Interrupt", base.id)
+                for base in statement.bases
+            ):
+                module = ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+                found = getattr(importlib.import_module(module), statement.name)
+                if "__init__" in vars(found):
+                    yield found
+
+
+def test_every_error_can_be_sent_to_another_process():
+    """Or the process that waits for it learns nothing but that it could not be read."""
+    given = {str: "told", int: 3, Path: Path("folder")}
+    errors = list(errors_with_arguments())
+    assert len(errors) > 4
+    for kind in errors:
+        hints = typing.get_type_hints(kind.__init__)
+        hints.pop("return", None)
+        error = kind(*(given.get(hint, ((3, "reason"),)) for hint in hints.values()))
+        sent = pickle.loads(pickle.dumps(error))
+        assert (str(sent), vars(sent)) == (str(error), vars(error)), kind
 
 
 def test_no_public_name_is_that_of_a_folder():

@@ -421,3 +421,22 @@ def test_a_slot_without_cores_is_refused(slot):
 def test_a_search_that_cannot_be_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         replace(Tuner(), **wrong)
+
+
+def test_a_large_table_is_answered_by_workers_as_it_is_here(cluster, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("cellformer.data.tables.table.PIECE_ROWS", 16)
+    rows = [f"{'C' * (n % 7 + 1)}{'NO'[n % 2]},{n}" for n in range(60)]
+    rows[20] = "no molecule,20"
+    (tmp_path / "rows.csv").write_text("\n".join(["smiles,y", *rows]) + "\n")
+    words = ["--training.epochs", "1", "--model.width", "8", "--model.layers", "1", "--device",
+             "cpu", "--training.logger", "none"]  # fmt: skip
+    assert main(["train", "rows.csv", "--target", "y", "-o", "run", "--ensemble", "2", *words]) == 0
+    assert main(["predict", "run", "rows.csv", "-o", "here.csv", "--interval", "0.5"]) == 0
+    shared = ["predict", "run", "rows.csv", "--ray", cluster.address]
+    assert main([*shared, "-o", "there.csv", "--interval", "0.5"]) == 0
+    assert "1 of 60 rows could not be predicted" in capsys.readouterr().err
+    assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+    assert main([*shared, "-o", "none.csv", "--on-error", "fail"]) == 1
+    assert "row 20 (counted from 0)" in capsys.readouterr().err
+    assert not (tmp_path / "none.csv").exists()

@@ -304,7 +304,7 @@ def add_slots(parser: Parser, of: str = "training") -> None:
         "--retries",
         type=int,
         default=OF_RAY["retries"],
-        help="how often a training that lost its worker or machine goes on elsewhere",
+        help=f"how often a {of} that lost its machine, or was lost itself, is replaced",
     )
 
 

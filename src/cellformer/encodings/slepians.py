@@ -32,9 +32,11 @@ _NO_FREQUENCY = 1e-9  # a singular value from here down, relative to the largest
 class SlepiansTooLargeError(ValueError):
     """A complex is beyond what Slepians can be computed for."""
 
-    def __init__(self, cells: CellComplex, reason: str):
+    @classmethod
+    def of(cls, cells: CellComplex, reason: str) -> "SlepiansTooLargeError":
+        """The error of a complex, by its name."""
         where = f"complex {cells.name!r}" if cells.name else "complex"
-        super().__init__(f"{where}: {reason}; use bspe, rwbspe, rwpe or hodgelap instead")
+        return cls(f"{where}: {reason}; use bspe, rwbspe, rwpe or hodgelap instead")
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Slepians:
         """The encoding of a complex."""
         if max(cells.num_cells) > MOST_CELLS:
             rank = cells.num_cells.index(max(cells.num_cells))
-            raise SlepiansTooLargeError(
+            raise SlepiansTooLargeError.of(
                 cells,
                 f"{max(cells.num_cells)} cells of rank {rank} are too many for the dense matrices "
                 f"of Slepians (the limit is {MOST_CELLS})",
@@ -92,7 +94,7 @@ class Slepians:
                 lower = _sets(boundaries[rank - 1].T, bands[rank - 1][1])
             work = _work(upper) + _work(lower)
             if work > MOST_WORK:
-                raise SlepiansTooLargeError(
+                raise SlepiansTooLargeError.of(
                     cells,
                     f"the neighborhoods of rank {rank} are too large for Slepians (the cubes of "
                     f"their sizes sum to {work:.0e}, the limit is {MOST_WORK:.0e})",

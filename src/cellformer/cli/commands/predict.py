@@ -1,15 +1,30 @@
 """Predict with a trained model, row by row of a file, or the SMILES on the command line."""
 
+import logging
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jsonargparse import Namespace
 
 from cellformer.basics.files import check_folder
-from cellformer.cli.parsing import Parser, add_input, add_output, add_run, free_output
+from cellformer.cli.parsing import (
+    Parser,
+    add_input,
+    add_output,
+    add_ray,
+    add_run,
+    add_slots,
+    check_ray,
+    free_output,
+)
 from cellformer.cli.sources import named_source
+
+if TYPE_CHECKING:
+    from cellformer.training.answers.predict import PieceExecutor
+
+logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
@@ -43,10 +58,13 @@ def add_arguments(parser: Parser, arguments: Sequence[str]) -> None:
         "column error; it is left out; or nothing is written and the exit code is 1",
     )
     add_input(parser)
+    add_ray(parser, "share a table of more than 16,384 rows among workers, piece by piece,")
+    add_slots(parser, "worker")
 
 
 def run(arguments: Namespace) -> int:
     """Writes the rows of the source in their order with new columns."""
+    check_ray(arguments)
     output = free_output(arguments)
     from cellformer.data.preparation import Source
     from cellformer.data.tables.delimited import Dialect
@@ -91,10 +109,14 @@ def run(arguments: Namespace) -> int:
     with large_table(ensemble, source) if piecewise else nullcontext((source, None)) as found:
         source, pieces = found
         if pieces is None:
+            if arguments.ray is not None:
+                logger.info("answered here: only tables of several pieces are shared")
             frame, dialect = told(predict_with(ensemble, source, **options))
             write_table(frame, output, dialect)
         else:
-            write_pieces(map(told, predict_pieces(ensemble, pieces, **options)), output)
+            executor = _workers(arguments)
+            answers = predict_pieces(ensemble, pieces, **options, executor=executor)
+            write_pieces(map(told, answers), output)
     if failed:
         print(
             f"{failed} of {rows} rows could not be predicted"
@@ -102,3 +124,11 @@ def run(arguments: Namespace) -> int:
             file=sys.stderr,
         )
     return 1 if rows and failed == rows else 0
+
+
+def _workers(arguments: Namespace) -> "PieceExecutor | None":
+    if arguments.ray is None:
+        return None
+    from cellformer.experiments.ray.answering import RayAnswers
+
+    return RayAnswers(arguments.ray, arguments.cpus, arguments.gpus, arguments.retries)

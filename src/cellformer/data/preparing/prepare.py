@@ -53,8 +53,11 @@ class NoComplexError(ValueError):
     """No row of a source has a complex; ``failures`` says why, for each row."""
 
     def __init__(self, message: str, failures: tuple[tuple[int, str], ...]):
-        super().__init__(message)
+        super().__init__(message, failures)
         self.failures = failures
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,14 +43,21 @@ def _counted(pieces: Iterable[Table], done: Callable[[int], None]) -> Iterator[T
         done(len(piece))
 
 
+@contextmanager
+def in_own_cache(ensemble: Ensemble) -> Iterator[Ensemble]:
+    """The models, which prepare what they are given in a folder of its own, which then goes."""
+    place = cache_entry("answered", "piece")
+    clear_once(place.parent)
+    folder = unfinished(place)
+    first, *others = ensemble.runs
+    try:
+        yield replace(ensemble, runs=(replace(first, cache_dir=folder), *others))
+    finally:
+        remove(folder)
+
+
 def in_pieces(ensemble: Ensemble, tables: Iterable[Table]) -> Iterator[tuple[Table, Ensemble]]:
     """Each table with models that prepare it in a folder of its own, which then goes."""
     for table in tables:
-        place = cache_entry("answered", "piece")
-        clear_once(place.parent)
-        folder = unfinished(place)
-        first, *others = ensemble.runs
-        try:
-            yield table, replace(ensemble, runs=(replace(first, cache_dir=folder), *others))
-        finally:
-            remove(folder)
+        with in_own_cache(ensemble) as own:
+            yield table, own

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -15,6 +15,7 @@ from scipy.special import expit, softmax
 
 from cellformer.data.dataset import GraphSet, Task
 from cellformer.data.preparation import Source
+from cellformer.data.preparing.executors import one_by_one
 from cellformer.data.tables.delimited import Dialect
 from cellformer.data.tables.frames import attach
 from cellformer.data.tables.table import ArrowFrame, Table
@@ -22,7 +23,7 @@ from cellformer.training.answers.answer import answer, open_input, residuals_for
 from cellformer.training.answers.atom_predictions import listed_by_row
 from cellformer.training.answers.conformal import Ends, Residuals
 from cellformer.training.answers.ensemble import Ensemble, pooled, uncertainty
-from cellformer.training.answers.pieces import in_pieces
+from cellformer.training.answers.pieces import in_own_cache
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +34,11 @@ class RowError(ValueError):
     """A row has no prediction; ``row`` is its number, from 0."""
 
     def __init__(self, message: str, row: int):
-        super().__init__(message)
+        super().__init__(message, row)
         self.row = row
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 def predict(
@@ -109,22 +113,50 @@ def predict_pieces(
     interval: float | None = None,
     calibrate: Source | None = None,
     smiles_column: str | None = None,
+    executor: "PieceExecutor | None" = None,
 ) -> Iterator[Predicted]:
     """What `predict_with` says of a table that is given piece by piece.
 
-    No more than a piece is held; what is prepared of it is not kept in the cache.
+    No more than a piece is held, or than an ``executor`` takes at a time, which answers elsewhere
+    (`RayAnswers` on a cluster); what is prepared of it is not kept in the cache.
     """
     level = _level_of(ensemble, interval, calibrate)
     _tell_units(ensemble.task)
-    first = 0
-    for table, own in in_pieces(ensemble, tables):
-        opened = open_input(own, table, labeled=False, smiles_column=smiles_column)
-        yield _predicted(own, table, opened, on_error, level, first)
-        first += len(table)
+
+    def tasks() -> Iterator[PieceTask]:
+        first = 0
+        for table in tables:
+            yield PieceTask(lambda: ensemble, table, first, on_error, level, smiles_column)
+            first += len(table)
+
+    for _, answered in (executor or one_by_one)(tasks()):
+        yield answered
 
 
 Level: TypeAlias = tuple[Residuals, float]
 """The errors that calibrate intervals, and how probable these are to hold the truth."""
+
+
+@dataclass(frozen=True, eq=False)
+class PieceTask:
+    """A piece of a table to be answered, anywhere; a `RowsTask`."""
+
+    models: Callable[[], Ensemble]
+    table: Table
+    start: int
+    on_error: OnError
+    level: Level | None
+    smiles_column: str | None
+
+    def __call__(self) -> Predicted:
+        """Raises as `predict_with` does."""
+        with in_own_cache(self.models()) as own:
+            opened = open_input(own, self.table, labeled=False, smiles_column=self.smiles_column)
+            return _predicted(own, self.table, opened, self.on_error, self.level, self.start)
+
+
+PieceExecutor: TypeAlias = Callable[[Iterable[PieceTask]], Iterator[tuple[int, Predicted]]]
+"""Answers pieces somewhere and gives each, with its first row, in their order."""
 
 
 def _level_of(ensemble: Ensemble, interval: float | None, calibrate: Source | None) -> Level | None:

@@ -17,14 +17,18 @@ class TrainingInterrupted(Exception):  # noqa: N818 - like KeyboardInterrupt
     """Training was stopped from outside; ``signal`` is the number of what stopped it."""
 
     def __init__(self, folder: Path, signal: int):
-        super().__init__(
+        super().__init__(folder, signal)
+        self.signal = signal
+        self.message = (
             f"interrupted; all up to the last step is in {folder}; "
             f"go on with: cellformer train --resume {shlex.quote(str(folder))}"
             if RunFolder(folder).config.exists()
             else "interrupted before training began; what was prepared is kept: go on with the "
             "same command"
         )
-        self.signal = signal
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class LeaveTraining(BaseException):
