@@ -110,7 +110,7 @@ def run(arguments: Namespace) -> int:
         source, pieces = found
         if pieces is None:
             if arguments.ray is not None:
-                logger.info("answered here: only tables of several pieces are shared")
+                logger.warning("--ray is of no use here: only tables of several pieces are shared")
             frame, dialect = told(predict_with(ensemble, source, **options))
             write_table(frame, output, dialect)
         else:
