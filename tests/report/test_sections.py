@@ -43,8 +43,10 @@ def test_of_many_targets_the_first_have_charts():
     assert [chart.title for chart in made] == [
         f"Predicted against true: t{n}" for n in range(MOST_CHARTED)
     ]
-    assert f"Of {MOST_CHARTED + 3} targets the first {MOST_CHARTED}" in uncharted(task)
-    assert uncharted(PAIR) == ""
+    assert f"Of {MOST_CHARTED + 3} targets the first {MOST_CHARTED}" in uncharted(
+        task, written=True
+    )
+    assert uncharted(PAIR, written=True) == ""
 
 
 def test_the_confusion_of_classes_counts_every_row():

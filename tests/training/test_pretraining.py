@@ -35,6 +35,13 @@ def folder(tmp_path_factory):
         yield path
 
 
+def test_what_is_computed_of_each_row_is_not_written_again(folder):
+    names = {file.name for file in (folder / "base").iterdir()}
+    assert {"summary.json", "report.html", "curve.csv"} <= names
+    assert names.isdisjoint({"predictions.csv", "residuals.json"})
+    assert "predictions.csv has" not in (folder / "base" / "report.html").read_text("utf-8")
+
+
 def test_judged_molecules_are_in_no_part(folder):
     rows = pd.read_csv(folder / "base" / "split.csv")
     learned = [*SMILES, *(f"{'C' * n}N" for n in range(2, 12)), "CO"]

@@ -61,14 +61,15 @@ def charts_of(task: Task, test: ScoredPart, calibration: ScoredPart | None) -> l
     return made
 
 
-def uncharted(task: Task) -> str:
-    """Which targets `charts_of` leaves out; empty where it leaves out none."""
+def uncharted(task: Task, written: bool) -> str:
+    """Which targets `charts_of` leaves out; empty where it leaves out none.
+
+    ``written`` says whether predictions.csv has them.
+    """
     if len(task.targets) <= MOST_CHARTED:
         return ""
-    return (
-        f"Of {len(task.targets)} targets the first {MOST_CHARTED} are shown; predictions.csv has "
-        "all."
-    )
+    told = f"Of {len(task.targets)} targets the first {MOST_CHARTED} are shown"
+    return f"{told}; predictions.csv has all." if written else f"{told}."
 
 
 def judged(task: Task, part: ScoredPart) -> list[Judged]:

@@ -63,7 +63,7 @@ def write_several(
             *charts_of(task, shown, parts.get("val")),
             *(_spread(folder, names, task, part) if kind == "seeds" else []),
         ],
-        uncharted=uncharted(task),
+        uncharted=uncharted(task, written=True),
         listed=errors[:LISTED],
         total=len(errors),
         config=config,

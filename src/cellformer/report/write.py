@@ -165,7 +165,7 @@ def _predictions(run: TrainedRun, outcome: RunOutcome | None) -> dict[str, Any]:
             *charts_of(run.recipe.task, outcome.parts[part], calibration),
             *doubts_of_samples(run, outcome, part),
         ],
-        "uncharted": uncharted(run.recipe.task),
+        "uncharted": uncharted(run.recipe.task, run.folder.predictions.exists()),
         "worst": [
             (one, _told(run, outcome, one), "" if of_cells else drawings.get(one.row, ""))
             for one in listed[:WORST]

@@ -49,7 +49,8 @@ def write_summary(
     """Scores the best and the last weights on validation and test data, and keeps what they say.
 
     The reported test score is that of the epoch with the best validation score; the last epoch's
-    stands beside it. Writes summary.json, predictions.csv and, for a regression, residuals.json.
+    stands beside it. Writes summary.json, predictions.csv and, for a regression, residuals.json;
+    of targets that were computed, hundreds of each row, summary.json alone.
     """
     run = TrainedRun.open(folder.path, "last")
 
@@ -58,10 +59,13 @@ def write_summary(
         return run.outputs
 
     outputs = outputs_of_weights(folder, materials, opened)
+    summary = summary_of(folder, materials, course, outputs, parameters, seed)
+    if run.config.data.computed_targets:
+        summary.write(folder.path)
+        return summary
     if recipe.task.kind == "regression":
         validated = outputs.get("best", outputs["last"])["val"]
         residuals_of(recipe.task, materials, "val", validated).write(folder.residuals)
-    summary = summary_of(folder, materials, course, outputs, parameters, seed)
     return finish(folder, materials, outputs, summary)
 
 
