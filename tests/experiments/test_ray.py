@@ -327,7 +327,7 @@ def test_what_a_worker_keeps_elsewhere_comes_back_as_it_was_written(asker, tmp_p
         (own / "resume.ckpt").replace(own / "resume-before.ckpt")
         (own / "resume.ckpt").write_text("second")
         (own / "deep" / "new").write_bytes(b"")
-        work.keep()
+        work.send()
         assert (folder / "resume-before.ckpt").stat().st_mtime_ns == before  # only renamed
         assert (folder / "resume.ckpt").read_text() == "second"
         (own / "late").write_text("late")

@@ -50,18 +50,18 @@ class Asker:
 
 @dataclass(frozen=True, eq=False)
 class WorkPlace:
-    """Where a worker works; to be told when something was kept there."""
+    """Where a worker works."""
 
     folder: Path
     where: str
     """The machine and the process, as people call them."""
-    keep: Callable[[], None] = lambda: None
-    """Sends what is new to the machine that asked, where that does not see the folder."""
+    send: Callable[[], None] | None = None
+    """Sends what is new to the machine that asked; None where that sees it, or nothing is new."""
 
     @property
     def callbacks(self) -> list[pl.Callback]:
-        """Which send what a training keeps, as it keeps it."""
-        return [_Keeping(self)]
+        """Which send what a training keeps, as it keeps it, where that is needed."""
+        return [] if self.send is None else [_Keeping(self.folder, self.send)]
 
 
 @contextmanager
@@ -88,11 +88,11 @@ def at_work(asker: Asker, name: str, folder: Path, writes: bool = True) -> Itera
     try:
         own.fetch()
         logger.info("%s is not on %s; its files come and go through Ray", folder, where)
-        work = WorkPlace(own.folder, where, own.send if writes else lambda: None)
         try:
-            yield work
+            yield WorkPlace(own.folder, where, own.send if writes else None)
         finally:
-            work.keep()
+            if writes:
+                own.send()
             keeper.ask("leave")
     except FileNotFoundError as error:
         raise NotSharedError(
@@ -247,9 +247,9 @@ def states_in(folder: Path) -> dict[str, State]:
 class _Keeping(pl.Callback):
     """Sends what is kept whenever there is a new state of the training."""
 
-    def __init__(self, work: WorkPlace):
-        self.work = work
-        self.run = RunFolder(work.folder)
+    def __init__(self, folder: Path, send: Callable[[], None]):
+        self.send = send
+        self.run = RunFolder(folder)
         self.states = self._found()
 
     def on_train_batch_end(
@@ -265,7 +265,7 @@ class _Keeping(pl.Callback):
     def _look(self) -> None:
         found = self._found()
         if found != self.states:
-            self.work.keep()
+            self.send()
             self.states = found
 
     def _found(self) -> list[int]:
