@@ -122,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = with_brackets(sys.argv[1:] if arguments is None else arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
-    logging.getLogger("lightning").setLevel(logging.WARNING)
+    for library in ("lightning", "botocore", "aiobotocore"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home it tells of its own
     ask_for_large_pages()  # before anything imports PyTorch
     try:
