@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cellformer.basics.owners import clear_once, remove, unfinished
+from cellformer.basics.owners import passing
 
 SHARE = 0.005
 """Of the time between two writings of a file, how much may go into waiting for the disk."""
@@ -31,9 +31,7 @@ def replace_atomically(path: Path, durable: bool = True) -> Iterator[Path]:
     """
     with blamed(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        clear_once(path.parent)
-        hidden = unfinished(path)
-        try:
+        with passing(path) as hidden:
             yield hidden
             if durable and _due(path):
                 began = time.monotonic()
@@ -44,8 +42,6 @@ def replace_atomically(path: Path, durable: bool = True) -> Iterator[Path]:
                 _waited[path] = began, time.monotonic() - began
             else:
                 hidden.replace(path)
-        finally:
-            remove(hidden)
 
 
 @contextmanager

@@ -9,6 +9,8 @@ import socket
 import sys
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 UNKNOWN_AFTER = 24 * 3600.0
@@ -21,6 +23,20 @@ _looked_into: set[Path] = set()
 def unfinished(path: Path) -> Path:
     """A hidden sibling of ``path``, on the same file system, to be renamed when complete."""
     return path.with_name(f".{path.name}.{mark()}.tmp")
+
+
+@contextmanager
+def passing(path: Path) -> Iterator[Path]:
+    """An `unfinished` sibling of ``path``, in a folder that is there, which is gone at the end.
+
+    It may have been renamed by then. What ended processes left in the folder is removed before.
+    """
+    clear_once(path.parent)
+    hidden = unfinished(path)
+    try:
+        yield hidden
+    finally:
+        remove(hidden)
 
 
 def mark() -> str:

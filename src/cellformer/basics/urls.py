@@ -10,7 +10,7 @@ from typing import Any
 from cellformer.basics.archives import one_line
 from cellformer.basics.cache import cache_entry
 from cellformer.basics.causes import raise_of_process
-from cellformer.basics.owners import clear_once, remove, unfinished
+from cellformer.basics.owners import passing
 from cellformer.basics.sealed import FaultError
 
 CURE = "see whether the URL is right and can be read from here"
@@ -46,13 +46,9 @@ def local_copy(place: str | os.PathLike[str]) -> Path:
 
 def _fetch(files: Any, path: str, copy: Path) -> None:
     copy.parent.mkdir(parents=True, exist_ok=True)
-    clear_once(copy.parent)
-    hidden = unfinished(copy)
-    try:
+    with passing(copy) as hidden:
         files.get_file(path, str(hidden))
         hidden.replace(copy)
-    finally:
-        remove(hidden)
 
 
 def files_at(url: str, kind: type[FaultError] = FaultError) -> tuple[Any, str]:

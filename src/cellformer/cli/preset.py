@@ -35,12 +35,11 @@ def defaults_in(arguments: Sequence[str], preset: RunConfig | None = None) -> di
     The preset is the one that is given, or else that of --preset.
     """
     from cellformer.training.runs.run_folder import RunFolder
-    from cellformer.training.runs.shipped import run_path
 
     defaults = flatten(preset or PRESETS[preset_in(arguments)])
     start = _value(arguments, "--from", "--training.start_from", "--training.start-from")
     if start is not None:
-        config = RunFolder.around(run_path(Path(start))).config
+        config = RunFolder.around(Path(start)).config
         if config.exists():
             theirs = flatten(RunConfig.from_json(config))
             skipped = OF_TARGETS if theirs["data.computed_targets"] else ()

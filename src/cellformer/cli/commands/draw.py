@@ -150,7 +150,6 @@ def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     from cellformer.model.plans.named import attention_plan
     from cellformer.training.runs.recipe import Recipe
     from cellformer.training.runs.run_folder import RunFolder
-    from cellformer.training.runs.shipped import run_path
 
     if arguments.source is not None:
         raise ValueError("a diagram is that of a model; it takes no source")
@@ -159,7 +158,7 @@ def _diagram(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     plan = (
         attention_plan(chosen["attention"])
         if arguments.run is None
-        else Recipe.read(RunFolder(run_path(arguments.run))).plan
+        else Recipe.read(RunFolder.named(arguments.run)).plan
     )
     return draw_diagram(plan, arguments.title, THEMES[arguments.theme])
 
@@ -181,14 +180,13 @@ def _picture(arguments: Namespace, chosen: dict[str, Any]) -> "Figure":
     from cellformer.training.materials.preparation import open_with
     from cellformer.training.runs.preparation import preparation_in
     from cellformer.training.runs.run_folder import RunFolder
-    from cellformer.training.runs.shipped import run_path
 
     if arguments.source is None:
         raise ValueError("say what to draw: a data set, a mesh file or a SMILES string")
     if arguments.run is None:
         preparation, rows = open_with(arguments.data, arguments.source)
     else:
-        folder = RunFolder(run_path(arguments.run))
+        folder = RunFolder.named(arguments.run)
         config = RunConfig.from_json(folder.require(folder.config))
         preparation = preparation_in(folder, config)
         rows = preparation.open(arguments.source)

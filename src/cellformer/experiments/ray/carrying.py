@@ -17,7 +17,7 @@ import lightning.pytorch as pl
 
 from cellformer.basics.cache import cache_entry
 from cellformer.basics.files import replace_atomically
-from cellformer.basics.owners import clear_once, remove, unfinished
+from cellformer.basics.owners import passing
 from cellformer.basics.parts.trust import allow_parts
 from cellformer.experiments.ray.cluster import PARTS
 from cellformer.experiments.ray.places import claimed, sees
@@ -80,27 +80,23 @@ def at_work(asker: Asker, name: str, folder: Path, writes: bool = True) -> Itera
         with claimed(asker.place, name, folder, where):
             yield WorkPlace(folder, where)
         return
-    place = cache_entry("carried", folder.name)
-    clear_once(place.parent)
-    temporary = unfinished(place)
     keeper = _keeper(asker, name, folder, where)
-    own = Carried(keeper, temporary / folder.name)
-    try:
-        own.fetch()
-        logger.info("%s is not on %s; its files come and go through Ray", folder, where)
+    with passing(cache_entry("carried", folder.name)) as temporary:
+        own = Carried(keeper, temporary / folder.name)
         try:
-            yield WorkPlace(own.folder, where, own.send if writes else None)
-        finally:
-            if writes:
-                own.send()
-            keeper.ask("leave")
-    except FileNotFoundError as error:
-        raise NotSharedError(
-            f"{socket.gethostname()} has not what the machine has that asked for this: {error}; "
-            "name the data by a URL that all machines can read"
-        ) from error
-    finally:
-        remove(temporary)
+            own.fetch()
+            logger.info("%s is not on %s; its files come and go through Ray", folder, where)
+            try:
+                yield WorkPlace(own.folder, where, own.send if writes else None)
+            finally:
+                if writes:
+                    own.send()
+                keeper.ask("leave")
+        except FileNotFoundError as error:
+            raise NotSharedError(
+                f"{socket.gethostname()} has not what the machine has that asked for this: "
+                f"{error}; name the data by a URL that all machines can read"
+            ) from error
 
 
 def _keeper(asker: Asker, name: str, folder: Path, where: str) -> "AskedKeeper":

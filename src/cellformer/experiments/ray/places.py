@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from cellformer.basics.files import replace_atomically
-from cellformer.basics.owners import clear_once, remove, unfinished
+from cellformer.basics.owners import passing
 from cellformer.experiments.running.lock import locked
 
 SECONDS_FOR_FILES = 5.0
@@ -24,14 +24,10 @@ def meeting_place(folder: Path) -> Iterator[Path]:
     removed when somebody looks into ``folder``.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    clear_once(folder)
-    place = unfinished(folder.absolute() / "ray")
-    place.mkdir()
-    try:
+    with passing(folder.absolute() / "ray") as place:
+        place.mkdir()
         (place / DRIVER).touch()
         yield place
-    finally:
-        remove(place)
 
 
 @cache

@@ -1,5 +1,6 @@
 """Tasks on the rows of a source, by the workers of a Ray cluster."""
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -19,7 +20,8 @@ def by_workers(
     retries: int = 3,
     ordered: bool = False,
 ) -> Iterator[tuple[int, Done]]:
-    """The first row of each task, and what came of it, as it becomes ready or in their order.
+    """The first row of each task, and what came of it, as it becomes ready or in their order, which
+    is that of the rows.
 
     Twice as many tasks are taken as there is room for, those included that wait to be given in
     order. A task whose worker or machine is lost is done again, up to ``retries`` times. Raises
@@ -36,7 +38,6 @@ def by_workers(
     )
     coming = iter(tasks)
     running: dict[Any, int] = {}
-    order: list[int] = []
     ready: dict[int, Done] = {}
     try:
         while True:
@@ -45,20 +46,15 @@ def by_workers(
             room = 2 * max(1, int(resources.get("CPU", 1) / cpus))
             while len(running) + len(ready) < room and (task := next(coming, None)) is not None:
                 running[perform.remote(task)] = task.start
-                order.append(task.start)
             if not running:
                 return
             connection.check()
             for ended in ray.wait(list(running), timeout=SECONDS_BETWEEN_CHECKS)[0]:
                 start = running.pop(ended)
-                done = _result(ended, start, retries)
-                if not ordered:
-                    yield start, done
-                    continue
-                ready[start] = done
-            while order and order[0] in ready:
-                start = order.pop(0)
-                yield start, ready.pop(start)
+                ready[start] = _result(ended, start, retries)
+                first = min(running.values(), default=math.inf) if ordered else math.inf
+                for start in sorted(start for start in ready if start < first):
+                    yield start, ready.pop(start)
     finally:
         for left in running:
             ray.cancel(left, force=True)

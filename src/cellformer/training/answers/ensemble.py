@@ -18,7 +18,6 @@ from cellformer.training.answers.deviations import deviation_of, deviations_of, 
 from cellformer.training.answers.trained_run import TrainedRun
 from cellformer.training.loop.devices import check_device
 from cellformer.training.runs.run_folder import RunFolder, write_json
-from cellformer.training.runs.shipped import run_path
 
 FORMAT = 1
 MemberKind: TypeAlias = Literal["seeds", "folds"]
@@ -40,8 +39,8 @@ class Ensemble:
 
         Raises FileNotFoundError if a run lacks a file, ValueError if a file is damaged.
         """
-        path = run_path(path)
-        folder = RunFolder(path)
+        folder = RunFolder.named(path)
+        path = folder.path
         if not folder.members.exists():
             return cls(folder, (TrainedRun.open(path, weights),))
         _, names = read_members(folder)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from cellformer.basics.cache import cache_entry
-from cellformer.basics.owners import clear_once, remove, unfinished
+from cellformer.basics.owners import passing
 from cellformer.basics.progress import progress
 from cellformer.data.preparation import Source
 from cellformer.data.tables.table import Table, is_table, opened_pieces
@@ -46,14 +46,9 @@ def _counted(pieces: Iterable[Table], done: Callable[[int], None]) -> Iterator[T
 @contextmanager
 def in_own_cache(ensemble: Ensemble) -> Iterator[Ensemble]:
     """The models, which prepare what they are given in a folder of its own, which then goes."""
-    place = cache_entry("answered", "piece")
-    clear_once(place.parent)
-    folder = unfinished(place)
     first, *others = ensemble.runs
-    try:
+    with passing(cache_entry("answered", "piece")) as folder:
         yield replace(ensemble, runs=(replace(first, cache_dir=folder), *others))
-    finally:
-        remove(folder)
 
 
 def in_pieces(ensemble: Ensemble, tables: Iterable[Table]) -> Iterator[tuple[Table, Ensemble]]:

@@ -18,7 +18,6 @@ from cellformer.training.config import RunConfig
 from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
-from cellformer.training.runs.shipped import run_path
 from cellformer.training.runs.weights import load_weights
 
 
@@ -40,7 +39,7 @@ class TrainedRun:
 
         Raises FileNotFoundError if the folder lacks a file, ValueError if one is damaged.
         """
-        folder = RunFolder(run_path(path))
+        folder = RunFolder.named(path)
         config = RunConfig.from_json(folder.require(folder.config))
         recipe = Recipe.read(folder)
         predictor = Predictor(_built(recipe, folder), recipe.task, recipe.scaling)

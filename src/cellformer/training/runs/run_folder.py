@@ -14,7 +14,7 @@ from cellformer.basics.suggestions import did_you_mean
 from cellformer.data.dataset import PARTS
 from cellformer.data.splitting.molecule_keys import Leak
 from cellformer.training.config import RunConfig
-from cellformer.training.runs.shipped import shipped_names
+from cellformer.training.runs.shipped import run_path, shipped_names
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,14 @@ class RunFolder:
     path: Path
 
     @classmethod
+    def named(cls, path: Path) -> "RunFolder":
+        """A folder to read, or by its name that of a model that comes with the package."""
+        return cls(run_path(path))
+
+    @classmethod
     def around(cls, path: Path) -> "RunFolder":
-        """That of a path to a run folder, or to a file in one."""
-        return cls(path.parent if path.is_file() else path)
+        """That of a path to a run folder, or to a file in one, or `named`."""
+        return cls(path.parent) if path.is_file() else cls.named(path)
 
     @property
     def config(self) -> Path:

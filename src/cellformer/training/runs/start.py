@@ -16,7 +16,6 @@ from cellformer.training.config import RunConfig
 from cellformer.training.runs.preparation import preparation_in
 from cellformer.training.runs.recipe import Recipe
 from cellformer.training.runs.run_folder import RunFolder
-from cellformer.training.runs.shipped import run_path
 from cellformer.training.runs.weights import load_weights
 
 logger = logging.getLogger(__name__)
@@ -45,8 +44,8 @@ def read_start(path: Path, recipe: Recipe, preparation: Preparation) -> Start:
     which are fitted anew, always are. Raises FileNotFoundError where there is no such run, or
     several, FaultError for a damaged one, ValueError where no layer fits.
     """
-    path = run_path(path)
     folder = RunFolder.around(path)
+    path = path if path.is_file() else folder.path
     config = RunConfig.from_json(folder.require(folder.config))
     theirs, ours = Recipe.read(folder).build(), recipe.build()
     load_weights(path if path.is_file() else folder.require(folder.weights("best")), theirs)
