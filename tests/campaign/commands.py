@@ -22,6 +22,8 @@ from campaign.engine import BrokenError
 
 HANGS = 240.0
 """Seconds after which a command of a small case hangs."""
+SECONDS_TO_TELL = 2.0
+"""How long it may take to say where."""
 LINGERS = 90.0
 """Seconds after which a process that its command has left to itself has to be gone.
 
@@ -148,7 +150,7 @@ class Commands:
         answer = json.loads(process.stdout.readline())
         out, err = (file.read_text("utf-8", "replace") for file in said)
         if answer["hangs"]:
-            raise BrokenError(f"{' '.join(given)}: hangs\n{err[-2000:]}")
+            raise BrokenError(f"{' '.join(given)}: hangs\n{err[-8000:]}")
         return Ended(given, answer["code"], out, err, answer["seconds"], answer["hit"])
 
     def left(self, lingers: float = LINGERS) -> list[str]:
@@ -232,9 +234,11 @@ def _waited(child: int, began: float, order: dict[str, Any] | None) -> tuple[int
         if kill is not None and passed >= kill.after:
             hit = _killed(child, kill)
             kill = None if hit else Kill(passed + 0.05, kill.whom, kill.which)  # none is there yet
-        elif passed > HANGS:
-            hangs = True
+        elif passed > HANGS + SECONDS_TO_TELL:
             os.kill(child, signal.SIGKILL)
+        elif passed > HANGS and not hangs:
+            hangs = True
+            os.kill(child, signal.SIGUSR2)  # it tells where
         time.sleep(0.002)
 
 
@@ -265,6 +269,7 @@ def _kill_group(child: int) -> None:
 
 def _command(order: dict[str, Any]) -> int:
     """What the forked process does."""
+    import faulthandler
     import resource
     from multiprocessing import util
 
@@ -287,6 +292,7 @@ def _command(order: dict[str, Any]) -> int:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
+    faulthandler.register(signal.SIGUSR2)
     sys.argv = ["cellformer", *order["words"]]
     status = start.main()
     # A command imports it after it has said how it ends, so that there this comes before the end.

@@ -301,6 +301,39 @@ def test_a_machine_that_the_cluster_has_given_up_waits_no_longer(monkeypatch):
 
 
 @pytest.fixture
+def stuck():
+    """What Ray does where a process was killed that it waits for."""
+    over = threading.Event()
+    yield lambda *given, **named: over.wait()
+    over.set()
+
+
+def test_a_start_of_ray_without_an_end_is_told(monkeypatch, stuck):
+    import ray
+
+    monkeypatch.setattr(ray, "init", stuck)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr(ray_cluster, "SECONDS_TO_BEGIN", 0.1)
+    told = pytest.raises(ConnectionError, match=r"be started: it says nothing .* again")
+    with told, ray_cluster.connected("local", 1.0):
+        pass
+
+
+def test_work_is_done_though_ray_does_not_end(monkeypatch, stuck, caplog):
+    import ray
+
+    here = type("Context", (), {"get_node_id": lambda self: "here"})
+    monkeypatch.setattr(ray, "init", lambda *given, **named: None)
+    monkeypatch.setattr(ray, "get_runtime_context", here)
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 1}}])
+    monkeypatch.setattr(ray, "shutdown", stuck)
+    monkeypatch.setattr(ray_cluster, "SECONDS_TO_END", 0.1)
+    with ray_cluster.connected("local", 1.0) as connection:
+        assert connection.machine == "here"
+    assert "Ray does not end" in caplog.text
+
+
+@pytest.fixture
 def asker(cluster, tmp_path, monkeypatch):
     """This process in the place of a worker that sees nothing of the machine that asks."""
     monkeypatch.setattr(carrying, "sees", lambda place: False)

@@ -1,9 +1,10 @@
 """A cluster of Ray: joined or started, told to be quiet, and what its workers are given."""
 
+import atexit
 import logging
 import os
-import signal
 import sysconfig
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 import cellformer
 from cellformer.basics.parts.reference import FILE_ENDING
 from cellformer.basics.parts.trust import allowed_parts
-from cellformer.basics.stopping import StopRequests, StopSignal, children_are_spared
+from cellformer.basics.stopping import StopRequests, children_are_spared
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,9 @@ PARTS = "CELLFORMER_PARTS"
 
 OBJECT_STORE_BYTES = 100_000_000  # what travels is small: results lie in files
 STARTS = 3
+SECONDS_TO_BEGIN = 150.0
+"""How long Ray may take to start, or to join a cluster; usually it takes a few."""
+SECONDS_TO_END = 60.0
 
 LOST = (
     "Ray has lost its own process on this machine (raylet), and does nothing any more; what is "
@@ -88,21 +92,74 @@ def connected(address: str, cpus: float, gpus: float = 0.0) -> Iterator[Connecti
 
     if ray.is_initialized():
         raise ValueError("Ray is in use in this process already; call ray.shutdown() before")
-    with StopRequests() as requests:
-        try:
-            with children_are_spared():  # Ray cannot be left in order without its own processes
-                _init(address, worker_environment(cpus, gpus))
-            requests.listen()  # Ray has taken SIGTERM for itself
-            _check_room(address, cpus, gpus)
-            yield Connection()
-        finally:
-            ray.shutdown()
+    with StopRequests() as requests, _member(address, worker_environment(cpus, gpus)):
+        requests.listen()  # Ray has taken SIGTERM for itself
+        _check_room(address, cpus, gpus)
+        yield Connection()
 
 
 def require_ray() -> None:
     """Raises ImportError, saying how to get it, where Ray is not installed."""
     if find_spec("ray") is None:
         raise ImportError('Ray is not installed; it comes with pip install "cellformer[ray]"')
+
+
+@contextmanager
+def _member(address: str, environment: dict[str, str]) -> Iterator[None]:
+    import ray
+
+    member = _Member(address, environment)
+    member.start()
+    try:
+        if not member.begun.wait(SECONDS_TO_BEGIN):
+            raise ConnectionError(
+                f"Ray could not be {_done(address)}: it says nothing for {SECONDS_TO_BEGIN:.0f} "
+                "seconds; what is finished is kept: give the same command again"
+            )
+        if member.error is not None:
+            raise member.error
+        yield
+    finally:
+        member.over.set()
+        member.join(SECONDS_TO_END if member.begun.is_set() else 0)
+        if member.is_alive():
+            atexit.unregister(ray.shutdown)  # it would wait for the same
+            if member.begun.is_set():
+                logger.warning("Ray does not end; its processes will with this one")
+
+
+class _Member(threading.Thread):
+    """The start and the end of Ray, in which it may hang for ever where its processes are killed.
+
+    Both in one thread, as Ray's processes end when the thread that has started them does.
+    """
+
+    def __init__(self, address: str, environment: dict[str, str]) -> None:
+        super().__init__(daemon=True)
+        self.address = address
+        self.environment = environment
+        self.begun = threading.Event()
+        self.over = threading.Event()
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        import ray
+
+        try:
+            with children_are_spared():  # Ray cannot be left in order without its own processes
+                _init(self.address, self.environment)
+        except Exception as error:  # raised by who has waited for it
+            self.error = error
+        self.begun.set()
+        self.over.wait()
+        try:
+            ray.shutdown()
+        except Exception as error:  # all that was to be done is done
+            logger.warning("Ray did not end in order: %s", error)
+
+
+def _done(address: str) -> str:
+    return "started" if address == LOCAL else f"joined at {address}"
 
 
 def _init(address: str, environment: dict[str, str]) -> None:
@@ -119,13 +176,10 @@ def _init(address: str, environment: dict[str, str]) -> None:
                 **(own if address == LOCAL else {}),
             )
             return
-        except SystemExit:  # its answer to SIGTERM
-            raise StopSignal(signal.SIGTERM) from None
         except Exception as error:  # a bare Exception on a busy machine: Ray waits 30 seconds
             ray.shutdown()
             if not attempts_left:
-                what = "started" if address == LOCAL else f"joined at {address}"
-                raise ConnectionError(f"Ray could not be {what}: {error}") from error
+                raise ConnectionError(f"Ray could not be {_done(address)}: {error}") from error
             logger.warning("Ray could not be started (%s); trying again", error)
 
 
