@@ -54,7 +54,7 @@ def _look(main: int, found: Watched, began: float, ended: threading.Event) -> No
     while not ended.wait(EVERY):
         own, program = _status(main), _program(main)
         # Between its start and its program's, a process shares the pages of the one that starts it.
-        started = [each for each in _below(main) if _program(each) != program]
+        started = [each for each in below(main) if _program(each) != program]
         others = max((_status(each)["kept"] for each in started), default=0)
         found.main_bytes = max(found.main_bytes, own["kept"])
         found.worker_bytes = max(found.worker_bytes, others)
@@ -82,7 +82,7 @@ def _program(process: int) -> bytes:
         return b""
 
 
-def _below(process: int) -> list[int]:
+def below(process: int) -> list[int]:
     """The processes that one has started, and those that these have."""
     found: list[int] = []
     for task in Path(f"/proc/{process}/task").glob("*/children"):
@@ -91,7 +91,7 @@ def _below(process: int) -> list[int]:
         except OSError:
             continue
         for each in started:
-            found += [each, *_below(each)]
+            found += [each, *below(each)]
     return found
 
 
