@@ -5,7 +5,8 @@
 Killed are all processes of a command, its first one, or one of the others; then the same command is
 given again. Whatever it has made when it ends is compared, byte by byte, with what an undisturbed
 one makes; only files that tell of times are not. A command that ends before its moment comes is
-begun anew. Molecules, and what is kept in ``--folder``, are as for `benchmarks.large`. Linux only.
+begun anew; a training begins with what the preparation made. Molecules, and what is kept in
+``--folder``, are as for `benchmarks.large`. Linux only.
 """
 
 import hashlib
@@ -33,8 +34,8 @@ MODEL = ("--model.width=16", "--model.layers=2", "--model.heads=2", "--data.targ
 COMMANDS = {
     "prepare": ("prepare", "{table}", *(word for word in MODEL if word.startswith("--data.")),
                 "--data.workers=2"),
-    "train": ("train", "{table}", *MODEL, "--training.loader_workers=1", "-o", "run", "--resume",
-              "auto"),
+    "train": ("train", "{table}", *MODEL, "--training.loader_workers=1",
+              "--training.state_minutes=0.5", "-o", "run", "--resume", "auto"),
     "predict": ("predict", "{trained}", "{table}", "-o", "predicted.csv", "--overwrite"),
 }  # fmt: skip
 WHOM = ("all", "the first", "another")
@@ -65,16 +66,18 @@ class Row:
 
 
 def measure(name: str, rows: int, kills: int, seed: int, folder: Path) -> Row:
-    """Kills the command so often; ``folder`` holds the table and, to predict, a run."""
+    """Kills the command so often; ``folder`` holds the table and what commands before it made."""
     words = [word.format(table=folder / "molecules.csv", trained=folder / "right-train" / "run")
              for word in COMMANDS[name]]  # fmt: skip
-    right = folder / f"right-{name}"
+    prepared = folder / "right-prepare/cache" if name == "train" else None
+    right = _emptied(folder / f"right-{name}", prepared)
     began = time.monotonic()
-    _to_the_end(words, _emptied(right))
+    _to_the_end(words, right)
     row = Row(f"{name}, {rows:,} rows", rows, kills, time.monotonic() - began)
     wanted = _made(right)
     rng = np.random.default_rng(seed)
-    place, whom, codes = _emptied(folder / f"killed-{name}"), Counter[str](), Counter[str]()
+    place = _emptied(folder / f"killed-{name}", prepared)
+    whom, codes = Counter[str](), Counter[str]()
     while len(row.moments) < kills:
         moment, who = float(rng.uniform(0, row.seconds)), WHOM[rng.integers(len(WHOM))]
         code = _killed(words, place, moment, who, rng)
@@ -82,10 +85,12 @@ def measure(name: str, rows: int, kills: int, seed: int, folder: Path) -> Row:
             row.moments.append(round(moment, 2))
             whom[who] += 1
             codes[str(code)] += 1
-        print(f"{name} {len(row.moments)}: {who} after {moment:.1f} s, ended with {code}")
+        print(
+            f"{name} {len(row.moments)}: {who} after {moment:.1f} s, ended with {code}", flush=True
+        )
         if code in (None, 0):
             _judge(row, _made(place), wanted)
-            _emptied(place)
+            _emptied(place, prepared)
     _to_the_end(words, place)
     _judge(row, _made(place), wanted)
     row.whom, row.codes = dict(whom), dict(codes)
@@ -125,9 +130,12 @@ def _begun(words: list[str], place: Path) -> "subprocess.Popen[bytes]":
         )  # fmt: skip
 
 
-def _emptied(place: Path) -> Path:
+def _emptied(place: Path, prepared: Path | None) -> Path:
+    """The folder with nothing in it but a copy of a cache."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
+    if prepared is not None:
+        shutil.copytree(prepared, place / "cache", symlinks=True)
     return place
 
 
