@@ -29,11 +29,19 @@ from tiny import SMILES, write_molecules
 
 HELD = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
 
+WAITING = ("test_ray.py", "test_world.py", "test_site.py", "test_export.py", "test_compiling.py")
+"""Files whose tests take longest, mostly in other processes."""
+
 torch.set_num_threads(1)  # the tensors of tests are too small to be worth more
 # Each trainer of Lightning looks through all installed packages: 5 % of a small training.
 registry.entry_points = functools.cache(registry.entry_points)
 # Each parser of a command reads the source of all configurations for what their fields say.
 _parameter_resolvers.parse_docs = functools.cache(_parameter_resolvers.parse_docs)
+
+
+def pytest_collection_modifyitems(items):
+    """What waits for other processes comes first: beside it there is work for all cores."""
+    items.sort(key=lambda item: item.path.name not in WAITING)
 
 
 def pytest_collection_finish():
