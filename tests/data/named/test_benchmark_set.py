@@ -17,7 +17,7 @@ from cellformer.training.materials.preparation import preparation_of
 from faulty_server import Server, serving
 from raw_sets import Evil, gcb_file, write_ogb, write_tu, zinc_archive, zipped
 
-QUICK = Patience(stall=0.3, attempts=2, pause=0.01)
+QUICK = Patience(stall=1.0, attempts=2, pause=0.01)
 
 
 @pytest.fixture
