@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
+from cellformer.chemistry.bonds import bonds_of
 from cellformer.chemistry.smiles import (
     ATOM_CATEGORIES,
     BOND_CATEGORIES,
@@ -233,5 +234,6 @@ def test_large_molecules_get_fewer_steps_for_their_labels(monkeypatch):
 
     monkeypatch.setattr(stereo.rdCIPLabeler, "AssignCIPLabels", assign)
     for count in (100, 4_000):
-        stereo.stereo_labels(parse_smiles("C[C@H](F)Cl" + "." + "C" * (count - 4)))
+        molecule = parse_smiles("C[C@H](F)Cl" + "." + "C" * (count - 4))
+        stereo.stereo_labels(molecule, list(molecule.GetAtoms()), bonds_of(molecule))
     assert steps == [stereo.MAX_STEPS, stereo.MAX_STEPS // 2]

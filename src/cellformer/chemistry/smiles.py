@@ -135,13 +135,15 @@ def atoms_and_bonds(
         if scheme == "zinc":
             atom_types, bonds, bond_types = zinc_types(molecule)
             return atom_types[:, None], bonds, bond_types[:, None]
-        listed = bonds_of(molecule)
+        # RDKit's sequences are slow to go through, so each of them is once.
+        listed_atoms, listed = list(molecule.GetAtoms()), bonds_of(molecule)
         pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in listed]
         bonds = np.array(pairs, np.int64).reshape(-1, 2)
-        atoms = np.array([_atom(atom) for atom in molecule.GetAtoms()], np.int64)
+        atoms = np.array([_atom(atom) for atom in listed_atoms], np.int64)
         features = np.array([_bond(bond) for bond in listed], np.int64).reshape(-1, 3)
         if scheme == "standard":
-            atoms[:, CHIRALITY], features[:, STEREO] = stereo_labels(molecule)
+            labels = stereo_labels(molecule, listed_atoms, listed)
+            atoms[:, CHIRALITY], features[:, STEREO] = labels
     return atoms, bonds, features
 
 

@@ -1,11 +1,11 @@
 """Stereochemistry by labels that do not depend on the order of the atoms."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Int64
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdCIPLabeler
-
-from cellformer.chemistry.bonds import bonds_of
 
 ATOM_LABELS = {"R": 1, "S": 2, "r": 3, "s": 4}
 BOND_LABELS = {"Z": 1, "E": 2, "z": 3, "e": 4, "M": 5, "P": 5, "m": 5, "p": 5}
@@ -14,9 +14,11 @@ LARGE = 2_000  # in proportion fewer
 
 
 def stereo_labels(
-    molecule: Chem.Mol,
+    molecule: Chem.Mol, atoms: Sequence[Chem.Atom], bonds: Sequence[Chem.Bond]
 ) -> tuple[Int64[np.ndarray, " atom"], Int64[np.ndarray, " bond"]]:
     """A number for the Cahn-Ingold-Prelog label of each atom and bond, 0 where there is none.
+
+    ``atoms`` and ``bonds`` are those of the molecule, in the order of their numbers.
 
     Atoms: R 1, S 2, and 3 and 4 where only other labels tell two neighbors apart. Bonds: Z 1,
     E 2, 3 and 4 likewise, 5 for an axis. Labels are those of the revised rules (P. Mata et al.;
@@ -25,29 +27,26 @@ def stereo_labels(
     differ by nothing but stereochemistry, such as an inositol, RDKit may label other atoms when
     they are numbered otherwise; its canonical SMILES is not unique there either.
     """
-    atoms = np.zeros(molecule.GetNumAtoms(), np.int64)
-    bonds = np.zeros(molecule.GetNumBonds(), np.int64)
-    if not _has_stereo(molecule):
-        return atoms, bonds
-    steps = MAX_STEPS * LARGE // max(molecule.GetNumAtoms(), LARGE)
+    of_atoms, of_bonds = np.zeros(len(atoms), np.int64), np.zeros(len(bonds), np.int64)
+    if not _has_stereo(atoms, bonds):
+        return of_atoms, of_bonds
+    steps = MAX_STEPS * LARGE // max(len(atoms), LARGE)
     with rdBase.BlockLogs():
         try:
             rdCIPLabeler.AssignCIPLabels(molecule, maxRecursiveIterations=steps)
         except RuntimeError:
-            return atoms, bonds
-    for atom in molecule.GetAtoms():
+            return of_atoms, of_bonds
+    for number, atom in enumerate(atoms):
         if atom.HasProp("_CIPCode"):
-            atoms[atom.GetIdx()] = ATOM_LABELS.get(atom.GetProp("_CIPCode"), 0)
-    for bond in bonds_of(molecule):
+            of_atoms[number] = ATOM_LABELS.get(atom.GetProp("_CIPCode"), 0)
+    for number, bond in enumerate(bonds):
         if bond.HasProp("_CIPCode"):
-            bonds[bond.GetIdx()] = BOND_LABELS.get(bond.GetProp("_CIPCode"), 0)
-    return atoms, bonds
+            of_bonds[number] = BOND_LABELS.get(bond.GetProp("_CIPCode"), 0)
+    return of_atoms, of_bonds
 
 
-def _has_stereo(molecule: Chem.Mol) -> bool:
-    return any(
-        atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED for atom in molecule.GetAtoms()
-    ) or any(
+def _has_stereo(atoms: Sequence[Chem.Atom], bonds: Sequence[Chem.Bond]) -> bool:
+    return any(atom.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED for atom in atoms) or any(
         bond.GetStereo() not in (Chem.BondStereo.STEREONONE, Chem.BondStereo.STEREOANY)
-        for bond in bonds_of(molecule)
+        for bond in bonds
     )
