@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -107,10 +108,11 @@ def _killed(
         code = process.wait(moment)
     except subprocess.TimeoutExpired:
         others = below(process.pid) if who == "another" else []
-        if who == "all":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:  # the first, where there is no other one
-            os.kill(int(rng.choice(others)) if others else process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended
+            if who == "all":
+                os.killpg(process.pid, signal.SIGKILL)
+            else:  # the first, where there is no other one
+                os.kill(int(rng.choice(others)) if others else process.pid, signal.SIGKILL)
         return process.wait(HANGS)
     if code:
         raise SystemExit(f"{' '.join(words)}\n{(place / '.said').read_text()[-2000:]}") from None
