@@ -21,6 +21,7 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
+from cellformer.basics.parts import trust
 from cellformer.cli.main import build_parser, main
 
 ROOT = Path(__file__).parents[2]
@@ -104,6 +105,7 @@ DOCUMENT = Sybil(
 def folder(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "src/cellformer/examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trust, "_allowed", {})  # parts that the page names
     # Shell commands find this checkout and this interpreter's environment.
     program = tmp_path / ".bin" / "cellformer"
     program.parent.mkdir()
