@@ -42,6 +42,8 @@ COMMANDS = {
 WHOM = ("all", "the first", "another")
 TIMED = ("sessions.json", "curve.csv", "report.html", "summary.json", "resume")
 """What tells of times and of the sessions themselves; that it is there is compared."""
+OF_THIS_FOLDER = "cache/verified/"
+"""What has been verified, named by the paths and times of files: not compared."""
 HANGS = 1800.0
 """Seconds after which a command that was hit has to have ended."""
 
@@ -146,7 +148,7 @@ def _made(place: Path) -> dict[str, str]:
     found = {}
     for file in sorted(place.rglob("*")):
         name = file.relative_to(place).as_posix()
-        if file.is_file() and name != ".said":
+        if file.is_file() and name != ".said" and not name.startswith(OF_THIS_FOLDER):
             timed = any(part in name for part in TIMED)
             with file.open("rb") as stream:
                 found[name] = "" if timed else hashlib.file_digest(stream, "sha256").hexdigest()
