@@ -9,7 +9,6 @@ begun anew; a training begins with what the preparation made. Molecules, and wha
 ``--folder``, are as for `benchmarks.large`. Linux only.
 """
 
-import hashlib
 import os
 import shutil
 import signal
@@ -24,19 +23,17 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.enumerated import write_enumerated
+from benchmarks.large import DATA, MODEL
 from benchmarks.once import once
 from benchmarks.timing import parser, write_figures
 from benchmarks.watched import below, environment
+from cellformer.basics.sealed import sha256_of
 
-MODEL = ("--model.width=16", "--model.layers=2", "--model.heads=2", "--data.target=share",
-         "--data.molecule_descriptors=none",
-         "--training.batch_size=256", "--training.epochs=1", "--training.device=cpu",
-         "--training.logger=none")  # fmt: skip
 COMMANDS = {
-    "prepare": ("prepare", "{table}", *(word for word in MODEL if word.startswith("--data.")),
-                "--data.workers=2"),
-    "train": ("train", "{table}", *MODEL, "--training.loader_workers=1",
-              "--training.state_minutes=0.5", "-o", "run", "--resume", "auto"),
+    "prepare": ("prepare", "{table}", *DATA, "--data.workers=2"),
+    "train": ("train", "{table}", *MODEL, "--training.device=cpu", "--training.logger=none",
+              "--training.loader_workers=1", "--training.state_minutes=0.5", "-o", "run",
+              "--resume", "auto"),
     "predict": ("predict", "{trained}", "{table}", "-o", "predicted.csv", "--overwrite"),
 }  # fmt: skip
 WHOM = ("all", "the first", "another")
@@ -150,8 +147,7 @@ def _made(place: Path) -> dict[str, str]:
         name = file.relative_to(place).as_posix()
         if file.is_file() and name != ".said" and not name.startswith(OF_THIS_FOLDER):
             timed = any(part in name for part in TIMED)
-            with file.open("rb") as stream:
-                found[name] = "" if timed else hashlib.file_digest(stream, "sha256").hexdigest()
+            found[name] = "" if timed else sha256_of(file)
     return found
 
 

@@ -20,8 +20,9 @@ from benchmarks.watched import Watched, environment, watch
 from cellformer.basics.files import replace_atomically
 
 MODEL = ("--model.width=16", "--model.layers=2", "--model.heads=2", "--data.target=share",
-         "--data.molecule_descriptors=none", "--training.batch_size=256", "--training.epochs=1",
-         "--training.max_steps=20")  # fmt: skip
+         "--data.molecule_descriptors=none", "--training.batch_size=256",
+         "--training.epochs=1")  # fmt: skip
+DATA = tuple(option for option in MODEL if option.startswith("--data."))
 STEPS = ("prepare", "train", "evaluate", "predict", "embed")
 
 
@@ -51,10 +52,9 @@ def measure(step: str, molecules: int, folder: Path, workers: int) -> Row:
         shutil.rmtree(cache, ignore_errors=True)
     if step == "train":
         shutil.rmtree(run, ignore_errors=True)
-    data = [option for option in MODEL if option.startswith("--data.")]
     arguments = {
-        "prepare": [str(table), *data, f"--data.workers={workers}"],
-        "train": [str(table), *MODEL, "-o", str(run)],
+        "prepare": [str(table), *DATA, f"--data.workers={workers}"],
+        "train": [str(table), *MODEL, "--training.max_steps=20", "-o", str(run)],
         "evaluate": [str(run)],
         "predict": [str(run), str(table), "-o", str(folder / "predicted.csv"), "--overwrite"],
         "embed": [str(run), str(table), "-o", str(folder / "vectors.npy"), "--overwrite"],

@@ -106,11 +106,16 @@ def parts_folder(tmp_path_factory):
 
 
 @pytest.fixture
-def installed_parts(parts_folder, monkeypatch):
+def no_parts_named(monkeypatch):
+    """Neither are those known that other tests have named, nor are those of this one afterwards."""
+    monkeypatch.setattr(trust, "_allowed", {})
+
+
+@pytest.fixture
+def installed_parts(parts_folder, no_parts_named, monkeypatch):
     """As in an environment that the distribution is installed into, also for other processes."""
     paths = [str(parts_folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setattr(sys, "path", [*sys.path, str(parts_folder)])
-    monkeypatch.setattr(trust, "_allowed", {})
     yield INSTALLED
     sys.modules.pop(INSTALLED, None)

@@ -2,16 +2,12 @@ import sys
 
 import pytest
 
-from cellformer.basics.parts import trust
 from cellformer.basics.parts.catalog import Listed
 from cellformer.cli.main import main
 from cellformer.model.catalogs import ATTENTIONS, READOUTS
 from own_parts import TEXT
 
-
-@pytest.fixture(autouse=True)
-def no_parts_of_other_tests(monkeypatch):
-    monkeypatch.setattr(trust, "_allowed", {})
+pytestmark = pytest.mark.usefixtures("no_parts_named")
 
 
 def told(capsys, *words):

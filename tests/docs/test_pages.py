@@ -21,7 +21,6 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
-from cellformer.basics.parts import trust
 from cellformer.cli.main import build_parser, main
 
 ROOT = Path(__file__).parents[2]
@@ -102,10 +101,9 @@ DOCUMENT = Sybil(
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, no_parts_named, monkeypatch):
     shutil.copytree(ROOT / "src/cellformer/examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(trust, "_allowed", {})  # parts that the page names
     # Shell commands find this checkout and this interpreter's environment.
     program = tmp_path / ".bin" / "cellformer"
     program.parent.mkdir()

@@ -1,4 +1,4 @@
-"""What is traced once serves all sizes: run as a process of its own with the names of CASES.
+"""What is traced once serves all sizes: run as a process of its own with one of the CASES.
 
 The checks of shapes in signatures would be traced too, and double the time that it takes.
 """
@@ -49,5 +49,4 @@ def check(case):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for case in sys.argv[1:]:
-        check(case)
+    check(sys.argv[1])
