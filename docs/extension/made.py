@@ -37,6 +37,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "memory": measurements.memory,
     "patches": measurements.patches,
     "large": measurements.large,
+    "against": measurements.against,
     "machine": measurements.machine,
     "floors": floors.table,
     "licenses": licenses.licenses,

@@ -69,6 +69,18 @@ def large() -> str:
     return "\n".join(rows)
 
 
+def against() -> str:
+    """An earlier version beside the one that was measured: its figures over this one's."""
+    rows = ["| case | before | now | ratio | of the best |", "|---|---|---|---|---|"]
+    for row in _read("against")["rows"]:
+        unit = _megabytes if row["case"].endswith("bytes") else _seconds
+        rows.append(
+            f"| {row['case']} | {unit(row['before'])} | {unit(row['now'])} | {row['ratio']:.3f} "
+            f"| {row['best_ratio']:.3f} |"
+        )
+    return "\n".join(rows)
+
+
 def machine(name: str) -> str:
     """Where and with what a file was measured, as a sentence."""
     found = _read(name)
@@ -91,3 +103,7 @@ def _seconds(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"
+
+
+def _megabytes(value: float) -> str:
+    return f"{value / 1e6:,.0f} MB"
