@@ -40,6 +40,7 @@ def mapped(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
             for batch in batches:
                 with blamed(folder):
                     writer.write_batch(batch)
+                pa.default_memory_pool().release_unused()  # what Arrow would keep for itself
         file.flush()
         pages: Any = mmap.mmap(
             file.fileno(), os.fstat(file.fileno()).st_size, access=mmap.ACCESS_READ

@@ -45,6 +45,37 @@ def test_memory_that_was_freed_is_used_again_without_asking_the_system():
     assert page_faults("keep") < 1000 < page_faults("let go")
 
 
+HELD = """
+from pathlib import Path
+import numpy as np
+from cellformer.training.loop.allocator import freed_memory_kept
+
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+def use():
+    some = [np.ones(1_000_000) for _ in range(20)]
+    between = np.ones(1000)  # keeps what is below it from the top of the heap
+    del some
+    return between
+
+before = held()
+with freed_memory_kept():
+    kept = use()
+    within = held()
+print(within - before, held() - before)
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not keep_freed_memory(), reason="not the GNU C library"
+)
+def test_memory_goes_back_when_the_steps_are_over():
+    told = subprocess.run([sys.executable, "-c", HELD], check=True, capture_output=True, text=True)
+    within, after = map(int, told.stdout.split())
+    assert within > 150e6 > 20e6 > after
+
+
 @pytest.mark.parametrize(
     ("system", "before", "after"),
     [

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from cellformer.data.quantities import MISSING
+from cellformer.data.quantities import MISSING, STRETCH
 
 ListEntry: TypeAlias = float | str | None
 """A number, a word, or None where the value is missing."""
@@ -24,8 +24,12 @@ def holds_lists(cells: "pd.Series[Any]") -> bool:
     """
     if pd.api.types.is_numeric_dtype(cells):
         return False
-    filled = [cell for cell in cells.tolist() if not _is_blank(cell)]
-    return sum(map(_is_list, filled)) > len(filled) / 2
+    filled = lists = 0
+    for start in range(0, len(cells), STRETCH):
+        known = [cell for cell in cells.iloc[start : start + STRETCH] if not _is_blank(cell)]
+        filled += len(known)
+        lists += sum(map(_is_list, known))
+    return lists > filled / 2
 
 
 def entries_of(cell: Any) -> list[ListEntry] | None:

@@ -4,13 +4,15 @@ import ctypes
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-# <malloc.h> of the GNU C library
-M_TRIM_THRESHOLD = -1
-M_MMAP_MAX = -4
+# <malloc.h> of the GNU C library, and what holds there by default
+M_TRIM_THRESHOLD, TRIM_THRESHOLD = -1, 128 * 1024
+M_MMAP_MAX, MMAP_MAX = -4, 65536
 
 
 LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -39,10 +41,29 @@ def keep_freed_memory() -> bool:
     The process keeps the most memory that it once used. Does nothing, and returns False, where
     there is another C library.
     """
+    return _set(mmap_max=0, trim_threshold=2**31 - 1)
+
+
+@contextmanager
+def freed_memory_kept() -> Iterator[None]:
+    """`keep_freed_memory`, but afterwards what is free goes back, and what is freed from then on.
+
+    What comes after the steps allocates other sizes, for which the kept memory has no room.
+    """
+    kept = keep_freed_memory()
+    try:
+        yield
+    finally:
+        if kept and _set(MMAP_MAX, TRIM_THRESHOLD):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def _set(mmap_max: int, trim_threshold: int) -> bool:
+    """Whether the C library is GNU's, and does so."""
     if not sys.platform.startswith("linux"):
         return False
     try:
         set_option = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return False
-    return bool(set_option(M_MMAP_MAX, 0) and set_option(M_TRIM_THRESHOLD, 2**31 - 1))
+    return bool(set_option(M_MMAP_MAX, mmap_max) and set_option(M_TRIM_THRESHOLD, trim_threshold))

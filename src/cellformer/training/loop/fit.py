@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import lightning.pytorch as pl
 import numpy as np
@@ -22,7 +22,7 @@ from cellformer.data.loading.epochs import EpochBatches
 from cellformer.data.loading.loader import SHARD, batches
 from cellformer.model.described import kernels_of
 from cellformer.training.config import TrainingConfig
-from cellformer.training.loop.allocator import keep_freed_memory
+from cellformer.training.loop.allocator import freed_memory_kept
 from cellformer.training.loop.budget import StopAfter
 from cellformer.training.loop.checkpoints import Checkpoints
 from cellformer.training.loop.display import display
@@ -110,9 +110,9 @@ def fit(
             log_every_n_steps=1,
             **trainer_options(chosen, world),
         )
-        if chosen.keep_memory and trainer.strategy.root_device.type == "cpu":
-            keep_freed_memory()
-        with requests.deferred(), _left_when_asked(requests):
+        keeps = chosen.keep_memory and trainer.strategy.root_device.type == "cpu"
+        memory = freed_memory_kept() if keeps else nullcontext()
+        with memory, requests.deferred(), _left_when_asked(requests):
             trainer.fit(
                 module,
                 datamodule=Loaders(loaders["train"], loaders["val"]),
