@@ -61,7 +61,6 @@ def measure(step: str, molecules: int, folder: Path, workers: int) -> Row:
     }[step]
     command = [sys.executable, "-m", "cellformer", step, *arguments]
     took: Watched = watch(command, environment(cache))
-    prepared = sum(file.stat().st_size for file in (cache / "prepared").rglob("*.npy"))
     return Row(
         f"{step}, {molecules:,} molecules",
         step,
@@ -69,13 +68,18 @@ def measure(step: str, molecules: int, folder: Path, workers: int) -> Row:
         took.seconds,
         took.processor_s,
         molecules / took.processor_s,
-        prepared,
+        prepared_bytes(cache),
         took.main_bytes,
         took.worker_bytes,
         took.with_files_bytes,
         took.samples,
         workers,
     )
+
+
+def prepared_bytes(cache: Path) -> int:
+    """Of all complexes that have been prepared into a cache."""
+    return sum(file.stat().st_size for file in (cache / "prepared").rglob("*.npy"))
 
 
 def sizes_up_to(most: int) -> list[int]:
