@@ -4,6 +4,7 @@ Where a field changes time or memory alone, what the loop is given has to differ
 """
 
 import importlib
+from contextlib import contextmanager
 from dataclasses import fields, replace
 
 import numpy as np
@@ -246,13 +247,18 @@ class Learned:
                 self.given.append(("strict", own_options(config, world)["deterministic"]))
             return own_options(config, world)
 
+        @contextmanager
+        def memory_kept():
+            self.given.append("memory is kept")
+            yield
+
         def launch(path, processes, *_):
             raise ValueError(f"{processes} processes are started")
 
         patch.setattr(fit, "SHARD", 2)
         patch.setattr(fit, "batches", batches)
         patch.setattr(fit, "trainer_options", options_on_a_gpu)
-        patch.setattr(fit, "keep_freed_memory", lambda: self.given.append("memory is kept"))
+        patch.setattr(fit, "freed_memory_kept", memory_kept)
         patch.setattr(train_module, "launch", launch)
         patch.setattr(train_module, "write_summary", lambda *_: summary_of("rings", 0.0))
         patch.setattr(
