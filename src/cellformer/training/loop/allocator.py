@@ -4,15 +4,20 @@ import ctypes
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-# <malloc.h> of the GNU C library, and what holds there by default
-M_TRIM_THRESHOLD, TRIM_THRESHOLD = -1, 128 * 1024
-M_MMAP_MAX, MMAP_MAX = -4, 65536
+# <malloc.h> of the GNU C library
+M_TRIM_THRESHOLD = -1
+M_MMAP_THRESHOLD = -3
+M_MMAP_MAX = -4
+
+KEEP = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1}
+RETURN = {M_MMAP_MAX: 65536, M_MMAP_THRESHOLD: 32 << 20, M_TRIM_THRESHOLD: 64 << 20}
+"""What it comes to by itself after it has freed large blocks."""
 
 
 LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -41,7 +46,7 @@ def keep_freed_memory() -> bool:
     The process keeps the most memory that it once used. Does nothing, and returns False, where
     there is another C library.
     """
-    return _set(mmap_max=0, trim_threshold=2**31 - 1)
+    return _set(KEEP)
 
 
 @contextmanager
@@ -54,11 +59,11 @@ def freed_memory_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        if kept and _set(MMAP_MAX, TRIM_THRESHOLD):
+        if kept and _set(RETURN):
             ctypes.CDLL(None).malloc_trim(0)
 
 
-def _set(mmap_max: int, trim_threshold: int) -> bool:
+def _set(options: Mapping[int, int]) -> bool:
     """Whether the C library is GNU's, and does so."""
     if not sys.platform.startswith("linux"):
         return False
@@ -66,4 +71,4 @@ def _set(mmap_max: int, trim_threshold: int) -> bool:
         set_option = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return False
-    return bool(set_option(M_MMAP_MAX, mmap_max) and set_option(M_TRIM_THRESHOLD, trim_threshold))
+    return all(set_option(option, value) for option, value in options.items())
