@@ -54,6 +54,11 @@ def compared(case: str, before: list[float], now: list[float]) -> Compared:
     )
 
 
+def order(turn: int) -> tuple[int, int]:
+    """Which of both versions is measured first and second: each as often as the other."""
+    return (0, 1) if turn % 2 else (1, 0)
+
+
 @contextmanager
 def checked_out(commit: str) -> Iterator[Path]:
     """A folder with the files of a commit."""
@@ -122,7 +127,7 @@ def taking_turns(name: str, trees: list[Path], caches: Path) -> list[Compared]:
             names, others = (each.told() for each in both)
             if names is not None or others is not None:
                 break
-            for at in (0, 1) if turn % 2 else (1, 0):
+            for at in order(turn):
                 case, seconds = both[at].measure()
                 taken[at].setdefault(case, []).append(seconds)
             turn += 1
@@ -141,7 +146,7 @@ def memory(trees: list[Path], caches: Path, runs: int, cells: int = 100_000) -> 
     command += ["--attention=pairwise-sparse", "--implementation=fused"]
     taken: list[list[dict[str, float]]] = [[], []]
     for turn in range(runs):
-        for at in (0, 1) if turn % 2 else (1, 0):
+        for at in order(turn):
             told = subprocess.run(
                 command, env=environment(trees[at], caches), cwd=trees[at],
                 capture_output=True, text=True, check=True,

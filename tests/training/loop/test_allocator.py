@@ -7,6 +7,10 @@ import pytest
 from cellformer.training.loop import allocator as memory
 from cellformer.training.loop.allocator import ask_for_large_pages, keep_freed_memory
 
+of_gnu = pytest.mark.skipif(
+    sys.platform != "linux" or not keep_freed_memory(), reason="not the GNU C library"
+)
+
 FAULTS = """
 import resource, sys
 import torch
@@ -38,9 +42,7 @@ def page_faults(how):
     return int(output.stdout)
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux" or not keep_freed_memory(), reason="not the GNU C library"
-)
+@of_gnu
 def test_memory_that_was_freed_is_used_again_without_asking_the_system():
     assert page_faults("keep") < 1000 < page_faults("let go")
 
@@ -67,9 +69,7 @@ print(within - before, held() - before)
 """
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux" or not keep_freed_memory(), reason="not the GNU C library"
-)
+@of_gnu
 def test_memory_goes_back_when_the_steps_are_over():
     told = subprocess.run([sys.executable, "-c", HELD], check=True, capture_output=True, text=True)
     within, after = map(int, told.stdout.split())
